@@ -1,7 +1,7 @@
 //! Internals used by the other crates of this workspace; not part of the public interface.
 
 pub use crate::bvh::{LEAF, Node};
-pub use crate::geometry::{Wider, length2};
+pub use crate::geometry::{PaddedDimension, length2};
 pub use crate::simd::instruction_set;
 
 pub mod brief {
@@ -32,7 +32,7 @@ pub mod format {
 }
 
 pub mod halo {
-    pub use crate::halo::overdensity::{Crossing, GROWTH, MIN_RADIUS, radius_of, reach};
+    pub use crate::halo::overdensity::{Crossing, GROWTH, MIN_RADIUS, max_radii, radius_of};
     pub use crate::halo::particles::{check_masses, check_velocities};
 
     pub mod sphere_search {

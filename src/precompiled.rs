@@ -97,7 +97,7 @@ pub(crate) use precompiled_in_space;
 macro_rules! precompiled_for {
     ($scalar:ty, $dim:literal, $generic:ident($($arg:ident: $convert:ident $type:ty),*) -> $result:ty) => {
         // Other branches are not compiled at all. Unit tests skip the copies, so that they compile fast.
-        if const { !cfg!(test) && S::NARROW == <$scalar as $crate::geometry::Lane>::NARROW && D == $dim } {
+        if const { !cfg!(test) && S::IS_F32 == <$scalar as $crate::geometry::ScalarOps>::IS_F32 && D == $dim } {
             let result = {
                 type S = $scalar;
                 #[allow(dead_code)] // Functions in three dimensions only do not use it.

@@ -251,7 +251,7 @@ BAD = np.where(np.arange(100).reshape(50, 2) == 7, np.nan, SOURCES)
         (lambda: MovingLeastSquares(2, k=5).prepare(SOURCES, SOURCES), ValueError, "5.*6"),
         (lambda: MovingLeastSquares(radius=-1.0).prepare(SOURCES, SOURCES), ValueError, "radius is -1"),
         (lambda: MovingLeastSquares(radius=np.nan).prepare(SOURCES, SOURCES), ValueError, "radius is NaN"),
-        (lambda: MovingLeastSquares(radius=0.6, box_size=1.0).prepare(SOURCES, SOURCES), ValueError, "less than twice radius = 0.6"),
+        (lambda: MovingLeastSquares(radius=0.6, box_size=1.0).prepare(SOURCES, SOURCES), ValueError, "at least twice radius = 0.6"),
         (lambda: MovingLeastSquares().prepare(BAD, SOURCES), ValueError, "3.*coordinate 1 is NaN"),
         (lambda: MovingLeastSquares().prepare(SOURCES, BAD), ValueError, "3.*coordinate 1 is NaN"),
         (lambda: MovingLeastSquares().prepare(SOURCES, SOURCES[:, :1]), ValueError, "dimension of the targets"),

@@ -2,13 +2,13 @@
 
 use std::ops::Range;
 
+use crate::bvh::clear_on_drop::ClearOnDrop;
 use crate::bvh::errors;
-use crate::bvh::layout::{Primitive, SortedPrimitives};
 use crate::bvh::morton::Grid;
-use crate::bvh::motion::{Memory, Motion};
 use crate::bvh::radix_sort::Source;
+use crate::bvh::sorted_primitives::{Primitive, SortedPrimitives};
 use crate::bvh::tree::{Bvh, Node};
-use crate::bvh::unfinished::Unfinished;
+use crate::bvh::tree_state::{BuildScratch, TreeState};
 use crate::bvh::{duplicates, ropes};
 use crate::error::{Error, Result};
 use crate::geometry::{Aabb, Bounded, Scalar, Space};
@@ -26,10 +26,16 @@ pub(super) fn build<S: Scalar, T: Bounded<S, D>, const D: usize>(
     primitives: &[T],
     space: Space<D>,
 ) -> Result<Bvh<S, D>> {
-    let mut tree =
-        Bvh { nodes: vec![], lo: [const { Vec::new() }; D], hi: None, index: vec![], space, motion: Motion::default() };
+    let mut tree = Bvh {
+        nodes: vec![],
+        lo: [const { Vec::new() }; D],
+        hi: None,
+        index: vec![],
+        space,
+        state: TreeState::default(),
+    };
     tree.clear();
-    build_into(&mut tree, primitives, &mut Memory::default())?;
+    build_into(&mut tree, primitives, &mut BuildScratch::default())?;
     Ok(tree)
 }
 
@@ -37,23 +43,23 @@ pub(super) fn build<S: Scalar, T: Bounded<S, D>, const D: usize>(
 pub(super) fn build_into<S: Scalar, T: Bounded<S, D>, const D: usize>(
     tree: &mut Bvh<S, D>,
     primitives: &[T],
-    memory: &mut Memory,
+    memory: &mut BuildScratch,
 ) -> Result<()> {
     if let Some(points) = T::as_points(primitives) {
         return of_points(tree, points, memory);
     }
     check_count::<D>(primitives.len())?;
     if T::IS_POINT {
-        let mut points = std::mem::take(&mut memory.of().copies);
+        let mut points = std::mem::take(&mut memory.typed().copies);
         copy(&mut points, primitives, |primitive| primitive.bounds().lo);
         let result = of_points(tree, &points, memory);
-        memory.of().copies = points;
+        memory.typed().copies = points;
         result
     } else {
-        let mut boxes = std::mem::take(&mut memory.of().copies);
+        let mut boxes = std::mem::take(&mut memory.typed().copies);
         copy(&mut boxes, primitives, Bounded::bounds);
         let result = of_boxes(tree, &boxes, memory);
-        memory.of().copies = boxes;
+        memory.typed().copies = boxes;
         result
     }
 }
@@ -74,13 +80,13 @@ fn copy<T: Sync, U: bytemuck::Zeroable + Send>(all: &mut Vec<U>, primitives: &[T
 
 precompiled! {
     fn of_points = build_from(
-        tree: same_mut &mut Bvh<S, D>, points: same_points &[[S; D]], memory: keep &mut Memory
+        tree: same_mut &mut Bvh<S, D>, points: same_points &[[S; D]], memory: keep &mut BuildScratch
     ) -> Result<()>
 }
 
 precompiled! {
     fn of_boxes = build_from(
-        tree: same_mut &mut Bvh<S, D>, boxes: same_slice &[Aabb<S, D>], memory: keep &mut Memory
+        tree: same_mut &mut Bvh<S, D>, boxes: same_slice &[Aabb<S, D>], memory: keep &mut BuildScratch
     ) -> Result<()>
 }
 
@@ -92,36 +98,41 @@ pub(crate) fn check_instruction_set() -> Result<()> {
 fn build_from<P: Primitive<S, D>, S: Scalar, const D: usize>(
     tree: &mut Bvh<S, D>,
     primitives: &[P],
-    memory: &mut Memory,
+    memory: &mut BuildScratch,
 ) -> Result<()> {
     check_instruction_set()?;
     let space = tree.space;
     let bounds = check(primitives, &space)?;
     mark("bounds");
     let grid = Grid::over(&bounds);
-    let mut unfinished = Unfinished::new(tree);
-    let tree = unfinished.tree();
+    let mut clear_on_drop = ClearOnDrop::new(tree);
+    let tree = clear_on_drop.tree();
     let before = SortedPrimitives {
         lo: std::mem::replace(&mut tree.lo, [const { Vec::new() }; D]),
         hi: tree.hi.take(),
         index: std::mem::take(&mut tree.index),
         deltas: std::mem::take(&mut memory.deltas),
     };
-    let keeps = memory.keeps;
-    let mut of = std::mem::take(memory.of());
-    let mut sorted =
-        before.sort(&Primitives { primitives, grid, space }, &bounds, &mut memory.split, &mut of.pool, keeps)?;
-    if keeps {
-        *memory.of() = of;
+    let keep_memory = memory.keep_memory;
+    let mut scratch = std::mem::take(memory.typed());
+    let mut sorted = before.sort(
+        &Primitives { primitives, grid, space },
+        &bounds,
+        &mut memory.split,
+        &mut scratch.pool,
+        keep_memory,
+    )?;
+    if keep_memory {
+        *memory.typed() = scratch;
     } else {
-        drop(of);
+        drop(scratch);
     }
     mark("codes, sort");
     duplicates::refine(&mut sorted);
     let deltas = sorted.deltas;
     (tree.lo, tree.hi, tree.index) = (sorted.lo, sorted.hi, sorted.index);
-    let hierarchy = std::mem::take(&mut memory.hierarchy).of(&deltas, keeps);
-    if keeps {
+    let hierarchy = std::mem::take(&mut memory.hierarchy).of(&deltas, keep_memory);
+    if keep_memory {
         memory.deltas = deltas;
     } else {
         drop(deltas);
@@ -129,14 +140,14 @@ fn build_from<P: Primitive<S, D>, S: Scalar, const D: usize>(
 
     let end = Node { bounds: Aabb::EMPTY, rope: hierarchy.nodes() as u32, first: primitives.len() as u32 };
     let mut nodes = std::mem::take(&mut tree.nodes);
-    renew(&mut nodes, hierarchy.nodes() + 1, if keeps { hierarchy.nodes() / 4 } else { 0 });
+    renew(&mut nodes, hierarchy.nodes() + 1, if keep_memory { hierarchy.nodes() / 4 } else { 0 });
     if hierarchy.leaves() > 0 {
         ropes::fill(tree, &hierarchy, &mut nodes[..hierarchy.nodes()], 0, hierarchy.root());
     }
     nodes[hierarchy.nodes()] = end;
     tree.nodes = nodes;
     memory.hierarchy = hierarchy;
-    unfinished.finish();
+    clear_on_drop.finish();
     mark("build");
     Ok(())
 }
@@ -234,7 +245,7 @@ mod tests {
     use super::*;
 
     /// The number of reads so far by all threads.
-    static ASKED: AtomicU64 = AtomicU64::new(0);
+    static READS: AtomicU64 = AtomicU64::new(0);
 
     /// A point with other coordinates at each read; `MODE` selects how they change.
     #[derive(Clone, Copy)]
@@ -248,7 +259,7 @@ mod tests {
         const IS_POINT: bool = true;
 
         fn bounds(&self) -> Aabb<f32, 2> {
-            let asked = ASKED.fetch_add(1, Relaxed);
+            let asked = READS.fetch_add(1, Relaxed);
             // SplitMix64.
             let mixed = (asked.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ asked >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
             let random = (mixed >> 40) as f32 / (1 << 24) as f32;
@@ -281,11 +292,11 @@ mod tests {
 
     fn build<const MODE: u32>(primitives: &[Changing<MODE>], space: Space<2>) -> Result<Bvh<f32, 2>> {
         let mut tree = super::build::<f32, [f32; 2], 2>(&[], space)?;
-        build_from(&mut tree, primitives, &mut Memory::default()).map(|()| tree)
+        build_from(&mut tree, primitives, &mut BuildScratch::default()).map(|()| tree)
     }
 
     fn builds<const MODE: u32>() {
-        ASKED.store(0, Relaxed);
+        READS.store(0, Relaxed);
         let primitives: Vec<Changing<MODE>> =
             (0..40_000).map(|i| Changing([(i * 37 % 997) as f32 / 997.0, i as f32 / 40_000.0])).collect();
         for space in [Space::OPEN, Space::periodic(0.9).unwrap()] {

@@ -12,8 +12,8 @@ use std::ops::Range;
 
 use crate::bvh::LEAF;
 use crate::bvh::hierarchy::{EQUAL, FINER};
-use crate::bvh::layout::SortedPrimitives;
 use crate::bvh::morton::Grid;
+use crate::bvh::sorted_primitives::SortedPrimitives;
 use crate::geometry::{Aabb, Scalar};
 use crate::memory::{collected, copy_of};
 use crate::parallel::{fill, for_each, map_tasks, sort};

@@ -8,24 +8,25 @@ use crate::simd::{BASELINE, VARIABLE};
 pub(super) fn inverted(index: usize, axis: usize, lo: f64, hi: f64) -> Error {
     let (lo, hi) = (number(lo), number(hi));
     let sentence =
-        format!("its box runs from {lo} down to {hi} along axis {axis}; lower corners must not exceed upper ones");
+        format!("the lower corner of its box is {lo} along axis {axis}; it must not exceed the upper corner, {hi}");
     Error::new(ErrorKind::Input, sentence).of_item("item", index)
 }
 
 /// The error for an unknown instruction set in the environment variable.
 pub(super) fn instruction_set(value: &str) -> Error {
-    let sentence = format!("the environment variable {VARIABLE} is '{value}'; it must be '{BASELINE}' or not set");
+    let sentence = format!("the environment variable {VARIABLE} is '{value}'; it must be '{BASELINE}' or unset");
     Error::new(ErrorKind::Parameter, sentence)
 }
 
 /// The error for points to which another thread wrote during the call.
 pub(super) fn changed() -> Error {
-    let sentence = "the points changed while the tree was built; nothing may write to them until the call returns";
+    let sentence = "the points changed during the call; do not write to them until it returns";
     Error::new(ErrorKind::Input, sentence)
 }
 
 /// The error for a refit to another number of primitives.
 pub(super) fn refit(len: usize, points: usize) -> Error {
-    let sentence = format!("a tree of {points} cannot be refitted to {len}; it can be rebuilt over any number");
+    let sentence =
+        format!("refitting needs the {points} primitives of the tree, got {len}; use `rebuild` for another number");
     Error::new(ErrorKind::Input, sentence)
 }

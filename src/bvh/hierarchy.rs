@@ -40,12 +40,12 @@ pub(super) struct Hierarchy {
     /// The splits of the two children of each split between leaves, side by side. Split `s` lies before leaf `s`.
     children: Vec<AtomicU32>,
     root: u32,
-    memory: Memory,
+    memory: HierarchyScratch,
 }
 
 /// Scratch memory for the computation of a hierarchy.
 #[derive(Default)]
-struct Memory {
+struct HierarchyScratch {
     /// The first leaf start at or after the beginning of each task.
     bounds: Vec<usize>,
     /// The leaf starts of each task.
@@ -77,10 +77,10 @@ impl Subtree {
 impl Hierarchy {
     /// Computes the hierarchy over primitives with the given splits between them. Reuses the memory of `self`.
     ///
-    /// If `keeps` is set, the memory is kept for the next build, with room for a quarter more leaves.
-    pub fn of(self, deltas: &[u8], keeps: bool) -> Self {
+    /// If `keep_memory` is set, the memory is kept for the next build, with room for a quarter more leaves.
+    pub fn of(self, deltas: &[u8], keep_memory: bool) -> Self {
         let Self { mut starts, mut children, mut memory, .. } = self;
-        let spare = |leaves: usize| if keeps { leaves / 4 } else { 0 };
+        let spare = |leaves: usize| if keep_memory { leaves / 4 } else { 0 };
         memory.list_leaves(deltas, &mut starts, &spare);
         let leaves = starts.len() - 1;
         renew(&mut memory.deltas, starts.len(), spare(leaves));
@@ -94,7 +94,7 @@ impl Hierarchy {
         for_parts(leaves, TASK, &mut memory.far[..], &|far| far.iter_mut().for_each(|end| *end.get_mut() = NONE));
         let root = AtomicU32::new(NONE);
 
-        let Memory { deltas, far, .. } = &memory;
+        let HierarchyScratch { deltas, far, .. } = &memory;
         let ascend = |leaf: usize| {
             let (mut first, mut last, mut split) = (leaf, leaf, NONE);
             while (first, last) != (0, leaves - 1) {
@@ -112,8 +112,8 @@ impl Hierarchy {
             root.store(split, Relaxed);
         };
         for_tasks(leaves, TASK / LEAF, &|range| range.for_each(ascend));
-        if !keeps {
-            memory = Memory::default();
+        if !keep_memory {
+            memory = HierarchyScratch::default();
         }
         Self { starts, children, root: root.into_inner(), memory }
     }
@@ -162,7 +162,7 @@ fn delta_at(deltas: &[u8], position: usize) -> u8 {
     deltas.get(position).copied().unwrap_or(OUTSIDE)
 }
 
-impl Memory {
+impl HierarchyScratch {
     /// Computes the first primitive of each leaf, followed by the number of primitives.
     fn list_leaves(&mut self, deltas: &[u8], starts: &mut Vec<u32>, spare: &(dyn Fn(usize) -> usize + Sync)) {
         let n = deltas.len();

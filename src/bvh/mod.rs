@@ -3,27 +3,27 @@
 //! Input: bounded primitives in any order. Output: nodes in depth-first order, and the corners of the primitives in
 //! Morton order. The left child of a node is the next node. The *rope* of a node leads to the node at which a walk
 //! continues that skips it, so the whole state of a walk is one index. Leaves hold up to [`LEAF`] primitives.
-//! Steps: codes (`morton`), sort (`radix_sort`, `layout`), equal codes (`duplicates`), leaves and inner nodes
-//! (`hierarchy`), nodes (`ropes`). `traverse` walks the tree.
+//! Steps: codes (`morton`), sort (`radix_sort`, `sorted_primitives`), equal codes (`duplicates`), leaves and inner
+//! nodes (`hierarchy`), nodes (`ropes`). `traverse` walks the tree.
 //! Cost: O(n) in addition to the sort. The tree keeps `size_of::<S>() * D + 4` bytes per point (twice the corners for
 //! boxes) and about 2 nodes per 20 points.
-//! Source: Karras 2012 (trees from Morton codes), Apetrei 2014 (bottom-up construction), Prokopenko and
-//! Lebrun-Grandié 2024 (ropes).
+//! Source: Karras 2012 (trees from Morton codes), Apetrei 2014 (bottom-up construction), Prokopenko and Lebrun-Grandié
+//! 2024 (ropes).
 
 mod build;
 mod duplicates;
 mod errors;
 mod hierarchy;
-mod layout;
-mod motion;
 pub(crate) mod morton;
+mod tree_state;
 pub(crate) mod radix_sort;
-mod ropes;
-pub(crate) mod traverse;
 mod reduce;
 mod refit;
+mod ropes;
+mod sorted_primitives;
+pub(crate) mod traverse;
 mod tree;
-mod unfinished;
+mod clear_on_drop;
 mod validate;
 
 #[cfg(any(feature = "gpu", feature = "distributed"))]
@@ -52,7 +52,8 @@ impl<S: Scalar, const D: usize> Bvh<S, D> {
         Self::build_in(primitives, Space::OPEN)
     }
 
-    /// Builds the tree in a periodic box. All queries and pairs then use nearest images.
+    /// Builds the tree in a periodic box. All queries and pairs then use nearest images. A size without sides (`None`)
+    /// builds the tree in open space.
     ///
     /// Points outside `[0, L]` are first wrapped into the box, rounded to `S`.
     ///
@@ -65,7 +66,8 @@ impl<S: Scalar, const D: usize> Bvh<S, D> {
     /// ```
     ///
     /// # Errors
-    /// Those of [`Bvh::build`]. The box must have one positive side of at most 1e150, or one such side per axis.
+    /// Those of [`Bvh::build`]; a box with a side that is not positive or exceeds 1e150, or with another number of
+    /// sides than one or one per axis.
     pub fn build_periodic<T: Bounded<S, D>>(primitives: &[T], size: impl Into<BoxSize>) -> Result<Self> {
         Self::build_in(primitives, Space::periodic(size)?)
     }
@@ -102,13 +104,13 @@ impl<S: Scalar, const D: usize> Bvh<S, D> {
     /// Those of [`Bvh::build`]; the tree is then unchanged. If primitives change while they are read, or the call is
     /// [cancelled](crate::Cancel), the tree is empty afterwards.
     pub fn rebuild<T: Bounded<S, D>>(&mut self, primitives: &[T]) -> Result<()> {
-        let mut memory = self.motion.memory.take().unwrap_or_default();
-        memory.keeps = true;
+        let mut memory = self.state.memory.take().unwrap_or_default();
+        memory.keep_memory = true;
         let result = guarded(|| build::build_into(self, primitives, &mut memory));
-        self.motion.memory = Some(memory);
+        self.state.memory = Some(memory);
         if result.is_ok() {
-            (self.motion.built, self.motion.degradation) = (None, 1.0);
+            (self.state.built, self.state.degradation) = (None, 1.0);
         }
-        self.emptied_without_memory(result)
+        self.clear_on_memory_error(result)
     }
 }

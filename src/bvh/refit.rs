@@ -14,8 +14,8 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 use crate::bvh::Bvh;
 use crate::bvh::build::{check, place};
-use crate::bvh::motion::{Cost, Measure};
-use crate::bvh::unfinished::Unfinished;
+use crate::bvh::clear_on_drop::ClearOnDrop;
+use crate::bvh::tree_state::{Cost, Measure};
 use crate::error::Result;
 use crate::geometry::{Aabb, Bounded, Scalar};
 use crate::memory::{with_capacity, zeroed};
@@ -61,7 +61,7 @@ impl<S: Scalar, const D: usize> Bvh<S, D> {
             Some(points) => refit_points(self, points),
             None => refit_to(self, primitives),
         });
-        self.emptied_without_memory(result)
+        self.clear_on_memory_error(result)
     }
 
     /// The cost of the tree relative to its cost at the last build. The cost is the sum of the surface areas of all
@@ -86,7 +86,7 @@ impl<S: Scalar, const D: usize> Bvh<S, D> {
     /// # Ok::<(), ropewalk::Error>(())
     /// ```
     pub fn degradation(&self) -> f64 {
-        self.motion.degradation
+        self.state.degradation
     }
 
     /// The cost of a tree that has not been refitted since its build.
@@ -95,12 +95,12 @@ impl<S: Scalar, const D: usize> Bvh<S, D> {
         let extent = extents(&bounds).into_iter().fold(0.0, f64::max);
         let unit = if extent > 0.0 { extent } else { 1.0 };
         self.measure(unit, |tree, leaf| tree.nodes[leaf].bounds);
-        Cost { sum: self.motion.measures.first().map_or(0.0, |root| root.area), unit }
+        Cost { sum: self.state.measures.first().map_or(0.0, |root| root.area), unit }
     }
 
     /// Computes the measures of all nodes; `leaf` returns the boxes of leaves.
     fn measure(&mut self, unit: f64, leaf: impl Fn(&Self, usize) -> Aabb<S, D> + Sync) {
-        let mut measures = std::mem::take(&mut self.motion.measures);
+        let mut measures = std::mem::take(&mut self.state.measures);
         // The next rebuild may have somewhat more nodes.
         if measures.capacity() < self.end() {
             measures = with_capacity(self.end() + self.end() / 4 + 16);
@@ -123,7 +123,7 @@ impl<S: Scalar, const D: usize> Bvh<S, D> {
                 }
             },
         );
-        self.motion.measures = measures;
+        self.state.measures = measures;
     }
 
     /// Sorts copies that fill inner nodes by their indices, as nearest-neighbour searches expect.
@@ -132,7 +132,7 @@ impl<S: Scalar, const D: usize> Bvh<S, D> {
         while at < self.end() {
             if self.is_leaf(at) || !self.is_degenerate(at) {
                 // A subtree without copies is skipped as a whole.
-                at = if self.motion.measures[at].has_copies { at + 1 } else { self.nodes[at].rope as usize };
+                at = if self.state.measures[at].has_copies { at + 1 } else { self.nodes[at].rope as usize };
                 continue;
             }
             let copies = self.span(at);
@@ -154,16 +154,16 @@ fn refit_to<T: Bounded<S, D>, S: Scalar, const D: usize>(tree: &mut Bvh<S, D>, p
         check(primitives, &tree.space)?;
     }
     mark("check");
-    let built = match tree.motion.built {
+    let built = match tree.state.built {
         Some(built) => built,
         None => tree.built_cost(),
     };
-    let mut unfinished = Unfinished::new(tree);
-    let tree = unfinished.tree();
+    let mut clear_on_drop = ClearOnDrop::new(tree);
+    let tree = clear_on_drop.tree();
     if !T::IS_POINT && tree.hi.is_none() {
         tree.hi = Some(std::array::from_fn(|_| zeroed(primitives.len() + LANES)));
     }
-    if !tree.take_places(primitives) {
+    if !tree.store_positions(primitives) {
         return Err(errors::changed());
     }
     mark("places");
@@ -175,22 +175,22 @@ fn refit_to<T: Bounded<S, D>, S: Scalar, const D: usize>(tree: &mut Bvh<S, D>, p
             hi: hi.each_ref().map(|axis| fold(&axis[span.clone()], S::NEG_INFINITY, S::max)),
         }
     });
-    let measures = &tree.motion.measures;
+    let measures = &tree.state.measures;
     for_parts(measures.len(), TASK, (&mut tree.nodes[..measures.len()], &measures[..]), &|(nodes, measures)| {
         nodes.iter_mut().zip(measures).for_each(|(node, measure)| node.bounds = measure.bounds);
     });
     if let Some(root) = measures.first() {
-        (tree.motion.built, tree.motion.degradation) = (Some(built), ratio(root.area, built.sum));
+        (tree.state.built, tree.state.degradation) = (Some(built), ratio(root.area, built.sum));
     }
     tree.sort_copies();
-    unfinished.finish();
+    clear_on_drop.finish();
     mark("boxes");
     Ok(())
 }
 
 impl<S: Scalar, const D: usize> Bvh<S, D> {
     /// Stores the new places of the primitives; `false` if one of them can no longer be stored.
-    fn take_places<T: Bounded<S, D>>(&mut self, primitives: &[T]) -> bool {
+    fn store_positions<T: Bounded<S, D>>(&mut self, primitives: &[T]) -> bool {
         let n = primitives.len();
         let Self { lo, hi, index, space, .. } = self;
         let lo = lo.each_mut().map(|axis| &mut axis[..n]);

@@ -39,7 +39,7 @@ impl<S: Scalar, const D: usize> Bvh<S, D> {
 
     /// The nodes after a leaf, which its half traversal covers.
     #[inline(always)]
-    pub(crate) fn behind(&self, leaf: usize) -> Range<usize> {
+    pub(crate) fn nodes_after(&self, leaf: usize) -> Range<usize> {
         self.node(leaf).rope as usize..self.end()
     }
 }
@@ -93,7 +93,7 @@ impl DeferredSiblings {
 
     /// The nodes of each deferred subtree, from the deepest up.
     #[inline(always)]
-    pub fn upwards<S: Scalar, const D: usize>(&self, tree: &Bvh<S, D>) -> impl Iterator<Item = Range<usize>> {
+    pub fn subtrees<S: Scalar, const D: usize>(&self, tree: &Bvh<S, D>) -> impl Iterator<Item = Range<usize>> {
         self.deferred[..self.depth]
             .iter()
             .rev()

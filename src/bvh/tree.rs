@@ -2,7 +2,7 @@
 
 use std::sync::atomic::Ordering::Relaxed;
 
-use crate::bvh::motion::Motion;
+use crate::bvh::tree_state::TreeState;
 use crate::error::{ErrorKind, Result};
 use crate::geometry::{Aabb, Blocks, Scalar, Space};
 use crate::parallel::{Kept, atomics, for_tasks, plain};
@@ -75,7 +75,7 @@ pub struct Bvh<S, const D: usize> {
     pub(super) index: Vec<u32>,
     pub(super) space: Space<D>,
     /// Memory for moving points and for lists of neighbours; not part of the value.
-    pub(super) motion: Motion<S, D>,
+    pub(super) state: TreeState<S, D>,
 }
 
 impl<S: std::fmt::Debug, const D: usize> std::fmt::Debug for Bvh<S, D> {
@@ -91,10 +91,10 @@ impl<S: std::fmt::Debug, const D: usize> std::fmt::Debug for Bvh<S, D> {
 
 impl<S: Scalar, const D: usize> Bvh<S, D> {
     /// Returns the result of a change. After an allocation failure the tree may be half changed, so it is emptied.
-    pub(super) fn emptied_without_memory(&mut self, result: Result<()>) -> Result<()> {
+    pub(super) fn clear_on_memory_error(&mut self, result: Result<()>) -> Result<()> {
         if result.as_ref().is_err_and(|error| error.kind() == ErrorKind::Memory) {
-            self.motion.memory = None;
-            self.motion.kept = Kept::default();
+            self.state.memory = None;
+            self.state.kept = Kept::default();
             self.clear();
         }
         result
@@ -102,7 +102,7 @@ impl<S: Scalar, const D: usize> Bvh<S, D> {
 
     /// Scratch memory for searches of this tree.
     pub(crate) fn kept(&self) -> &Kept {
-        &self.motion.kept
+        &self.state.kept
     }
 
     /// Removes all primitives, and keeps the memory.
@@ -114,13 +114,13 @@ impl<S: Scalar, const D: usize> Bvh<S, D> {
             axis.clear();
             axis.resize(LANES, S::ZERO);
         }
-        (self.motion.built, self.motion.degradation) = (None, 1.0);
+        (self.state.built, self.state.degradation) = (None, 1.0);
     }
 
     /// Creates a tree of points from the parts that a device has built.
     #[cfg(feature = "gpu")]
     pub(crate) fn from_parts(nodes: Vec<Node<S, D>>, lo: [Vec<S>; D], index: Vec<u32>, space: Space<D>) -> Self {
-        Self { nodes, lo, hi: None, index, space, motion: Motion::default() }
+        Self { nodes, lo, hi: None, index, space, state: TreeState::default() }
     }
 
     /// The number of stored primitives.

@@ -17,16 +17,20 @@ impl<S: Scalar, const D: usize> Bvh<S, D> {
         for &index in &self.index {
             match seen.get_mut(index as usize) {
                 Some(seen) if !*seen => *seen = true,
-                _ => return broken(format!("primitive {index} is stored twice, or out of range {n}")),
+                _ => return broken(format!("primitive {index} is stored twice, or out of range for {n} primitives")),
             }
         }
         // The later checks rely on these. Without them, they could read past the end or not terminate.
         let (end, nodes) = (self.end(), &self.nodes);
         if let Some(at) = (0..end).find(|&at| !(at + 1..=end).contains(&(nodes[at].rope as usize))) {
-            return broken(format!("the rope of node {at} leads to {}, of {end} nodes", nodes[at].rope));
+            return broken(format!("the rope of node {at} is {}, but must be in {}..={end}", nodes[at].rope, at + 1));
         }
         if let Some(at) = (0..end).find(|&at| !(nodes[at].first..=n as u32).contains(&nodes[at + 1].first)) {
-            return broken(format!("node {at} begins at {}, the next at {}", nodes[at].first, nodes[at + 1].first));
+            return broken(format!(
+                "node {at} begins at primitive {} and the next node at {}; they must ascend, to at most {n}",
+                nodes[at].first,
+                nodes[at + 1].first
+            ));
         }
         let sentinel = self.node(self.end());
         if sentinel.first as usize != n || sentinel.bounds != Aabb::EMPTY {
@@ -43,26 +47,26 @@ impl<S: Scalar, const D: usize> Bvh<S, D> {
         let node = self.node(at);
         let span = self.span(at);
         if node.rope as usize != end {
-            return broken(format!("the rope of node {at} leads to {} instead of {end}", node.rope));
+            return broken(format!("the rope of node {at} is {} instead of {end}", node.rope));
         }
         if depth > DEPTH {
-            return broken(format!("node {at} is at depth {depth}"));
+            return broken(format!("node {at} is at depth {depth}; the maximum is {DEPTH}"));
         }
         let tight = if self.is_leaf(at) {
             if !(1..=LEAF).contains(&span.len()) {
-                return broken(format!("leaf {at} has {} primitives", span.len()));
+                return broken(format!("leaf {at} has {} primitives; leaves have 1 to {LEAF}", span.len()));
             }
             span.map(|position| self.item(position)).fold(Aabb::EMPTY, |bounds, item| bounds.union(&item))
         } else {
             let (left, right) = (at + 1, self.node(at + 1).rope as usize);
             if !(left < right && right < end) {
-                return broken(format!("the children of node {at} are {left} and {right}, but it ends at {end}"));
+                return broken(format!("node {at} ends at {end}, but its children are {left} and {right}"));
             }
             if span.len() <= LEAF {
-                return broken(format!("node {at} has only {} primitives and is no leaf", span.len()));
+                return broken(format!("inner node {at} has only {} primitives; leaves have up to {LEAF}", span.len()));
             }
             if self.span(left).start != span.start || self.span(left).end != self.span(right).start {
-                return broken(format!("the ranges below node {at} do not join"));
+                return broken(format!("the primitives of the children of node {at} are not adjacent ranges"));
             }
             self.validate_below(left, right, depth + 1)?;
             self.validate_below(right, end, depth + 1)?;

@@ -14,8 +14,8 @@ use crate::cluster::union_find::UnionFind;
 use crate::geometry::{Blocks, Scalar};
 use crate::parallel::{atomics, for_tasks, for_tasks_reversed};
 use crate::phases::mark;
-use crate::search::ball_predicate::{BallPredicate, BallPredicates, with_predicate};
 use crate::search::pairs::each_leaf_pair;
+use crate::search::radius_test::{RadiusTest, RadiusTests, with_radius_test};
 use crate::simd::{Isa, dispatch};
 
 /// Nodes per parallel task.
@@ -58,8 +58,8 @@ pub(crate) fn connect<S: Scalar, const D: usize>(
 ) -> UnionFind {
     let forest = UnionFind::new(tree.len());
     let uniform = atomics(tree.end(), NONE);
-    let predicates = BallPredicates::new(tree, radius);
-    let merger = ClusterMerger { tree, predicates, participants, forest: &forest, uniform: &uniform };
+    let tests = RadiusTests::new(tree, radius);
+    let merger = ClusterMerger { tree, tests, participants, forest: &forest, uniform: &uniform };
     for_tasks(tree.end(), TASK, &|nodes| merger.unite_cliques(nodes));
     for_tasks_reversed(tree.end(), TASK, &|nodes| {
         dispatch!(isa => for at in nodes.rev() {
@@ -87,8 +87,8 @@ pub(crate) fn connect_pairs<S: Scalar, const D: usize>(
     });
     each_leaf_pair(tree, radius, true, &|pairs| {
         let (rows, others) = match participants {
-            Participants::All => (pairs.rows, u32::MAX),
-            Participants::Masks(masks) => (pairs.rows & masks[pairs.leaf], masks[pairs.other]),
+            Participants::All => (pairs.candidates, u32::MAX),
+            Participants::Masks(masks) => (pairs.candidates & masks[pairs.leaf], masks[pairs.other]),
         };
         for row in bits(rows) {
             for hit in bits(pairs.hits[row] & others) {
@@ -102,7 +102,7 @@ pub(crate) fn connect_pairs<S: Scalar, const D: usize>(
 
 pub(super) struct ClusterMerger<'a, S, const D: usize> {
     pub tree: &'a Bvh<S, D>,
-    pub predicates: BallPredicates<'a, S, D>,
+    pub tests: RadiusTests<'a, S, D>,
     pub participants: Participants<'a>,
     pub forest: &'a UnionFind,
     /// One participant below each uniform node, `NONE` for other nodes.
@@ -118,7 +118,7 @@ impl<S: Scalar, const D: usize> ClusterMerger<'_, S, D> {
             return;
         }
         if self.tree.is_leaf(at) {
-            with_predicate!(I, self.predicates, self.tree.node(at), |ball| self.merge_leaf(isa, ball, at));
+            with_radius_test!(I, self.tests, self.tree.node(at), |test| self.merge_leaf(isa, test, at));
         } else if self.uniform_root(at).is_none() {
             let (left, right) = (at + 1, self.tree.node(at + 1).rope as usize);
             let root = match (self.any_participants(left), self.any_participants(right)) {
@@ -131,14 +131,14 @@ impl<S: Scalar, const D: usize> ClusterMerger<'_, S, D> {
     }
 
     #[inline(always)]
-    fn merge_leaf<I: Isa, const P: bool>(&self, isa: I, ball: &BallPredicate<S, D, P>, leaf: usize) {
+    fn merge_leaf<I: Isa, const GENERAL: bool>(&self, isa: I, test: &RadiusTest<S, D, GENERAL>, leaf: usize) {
         let here = self.tree.blocks(&self.tree.span(leaf));
         let participants = self.participants.of(self.tree, leaf);
         let mut root = self.uniform_root(leaf);
         if root.is_none() {
             let mut neighbors = [0; LEAF];
             for bit in bits(participants) {
-                neighbors[bit] = ball.hits(isa, &self.tree.item(here.first + bit), &here) & participants;
+                neighbors[bit] = test.hits(isa, &self.tree.item(here.first + bit), &here) & participants;
             }
             root = self.unite_components(here.first, participants, &neighbors);
             self.uniform[leaf].store(root.unwrap_or(NONE), Relaxed);
@@ -146,10 +146,10 @@ impl<S: Scalar, const D: usize> ClusterMerger<'_, S, D> {
 
         let bounds = &self.tree.node(leaf).bounds;
         self.tree.walk(
-            self.tree.behind(leaf),
+            self.tree.nodes_after(leaf),
             #[inline(always)]
             |at, node| {
-                if !ball.meets(bounds, &node.bounds) || !self.any_participants(at) {
+                if !test.meets(bounds, &node.bounds) || !self.any_participants(at) {
                     return Step::Skip;
                 }
                 let other_root = self.uniform_root(at);
@@ -158,7 +158,7 @@ impl<S: Scalar, const D: usize> ClusterMerger<'_, S, D> {
                 }
                 if self.tree.is_leaf(at) {
                     let uniform = [root.is_some(), other_root.is_some()];
-                    self.merge_pair(isa, ball, &here, participants, at, uniform);
+                    self.merge_pair(isa, test, &here, participants, at, uniform);
                     root = root.map(|root| self.forest.find(root));
                 }
                 Step::Enter
@@ -192,10 +192,10 @@ impl<S: Scalar, const D: usize> ClusterMerger<'_, S, D> {
     /// Unites neighbours between a leaf's participants and those of another leaf. If both leaves are uniform, stops at
     /// the first pair.
     #[inline(always)]
-    fn merge_pair<I: Isa, const P: bool>(
+    fn merge_pair<I: Isa, const GENERAL: bool>(
         &self,
         isa: I,
-        ball: &BallPredicate<S, D, P>,
+        test: &RadiusTest<S, D, GENERAL>,
         here: &Blocks<'_, S, D>,
         participants: u32,
         other: usize,
@@ -203,12 +203,12 @@ impl<S: Scalar, const D: usize> ClusterMerger<'_, S, D> {
     ) {
         let there = self.tree.blocks(&self.tree.span(other));
         let others = self.participants.of(self.tree, other);
-        for bit in bits(ball.candidates(isa, &self.tree.node(other).bounds, here) & participants) {
+        for bit in bits(test.candidates(isa, &self.tree.node(other).bounds, here) & participants) {
             let position = (here.first + bit) as u32;
             if other_uniform && !own_uniform && Some(self.forest.find(position)) == self.uniform_root(other) {
                 continue;
             }
-            let hits = ball.hits(isa, &self.tree.item(here.first + bit), &there) & others;
+            let hits = test.hits(isa, &self.tree.item(here.first + bit), &there) & others;
             for hit in bits(hits) {
                 self.forest.union(position, (there.first + hit) as u32);
                 if other_uniform {

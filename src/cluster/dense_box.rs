@@ -14,9 +14,9 @@ use crate::bvh::Bvh;
 use crate::bvh::traverse::bits;
 use crate::cluster::connect::ClusterMerger;
 use crate::geometry::Scalar;
-use crate::search::ball_predicate::BallPredicate;
+use crate::search::radius_test::RadiusTest;
 
-impl<S: Scalar, const D: usize> BallPredicate<'_, S, D, false> {
+impl<S: Scalar, const D: usize> RadiusTest<'_, S, D, false> {
     /// Returns `true` if all primitives of a node are certainly within the radius of each other.
     #[inline(always)]
     pub(crate) fn is_clique(&self, tree: &Bvh<S, D>, at: usize) -> bool {
@@ -30,7 +30,7 @@ impl<S: Scalar, const D: usize> ClusterMerger<'_, S, D> {
     pub(super) fn unite_cliques(&self, nodes: Range<usize>) {
         let mut at = nodes.start;
         while at < nodes.end {
-            if !self.predicates.open.is_clique(self.tree, at) {
+            if !self.tests.open.is_clique(self.tree, at) {
                 at += 1;
                 continue;
             }

@@ -105,9 +105,9 @@ impl Fof {
 
     /// Converts the components of a forest over positions to halos; `order` gives the index of each position.
     pub(crate) fn halos<const D: usize>(&self, forest: UnionFind, order: &[u32], space: &Space<D>) -> Result<Halos> {
-        let (labels, sizes) = forest.relabel(order, IsCore::InPairs)?.into_labels_and_sizes(order);
+        let (labels, sizes) = forest.relabel(order, IsCore::NotSingle)?.into_labels_and_sizes(order);
         mark("labels");
-        let halos = Halos::of_sizes(Boundary::of(space), labels, &sizes, self.min_members);
+        let halos = Halos::with_sizes(Boundary::of(space), labels, &sizes, self.min_members);
         mark("members");
         Ok(halos)
     }

@@ -8,7 +8,7 @@ use std::ops::Range;
 
 use crate::cluster::errors;
 use crate::cluster::labels::{Labels, check_clusters};
-use crate::cluster::members::{Members, of_clusters};
+use crate::cluster::members::{ClusterLists, of_clusters};
 use crate::csr::Csr;
 use crate::error::Result;
 use crate::geometry::Boundary;
@@ -47,25 +47,25 @@ impl Halos {
     /// Labels store no space, so [`Halos::boundary`] is unknown. Measurements assume open space unless a periodic box
     /// is given.
     pub fn new(labels: Labels, min_members: usize) -> Self {
-        Self::found_in(Boundary::Unknown, labels, min_members)
+        Self::new_in(Boundary::Unknown, labels, min_members)
     }
 
     /// The clusters of `labels` with at least `min_members` members, found in the space `boundary`.
     #[doc(hidden)]
-    pub fn found_in(boundary: Boundary, labels: Labels, min_members: usize) -> Self {
+    pub fn new_in(boundary: Boundary, labels: Labels, min_members: usize) -> Self {
         let sizes = labels.sizes_u32();
-        Self::of_sizes(boundary, labels, &sizes, min_members)
+        Self::with_sizes(boundary, labels, &sizes, min_members)
     }
 
-    /// Like [`Halos::found_in`], for clusters of known `sizes`.
-    pub(crate) fn of_sizes(boundary: Boundary, labels: Labels, sizes: &[u32], min_members: usize) -> Self {
-        let Members { clusters, offsets, members } = of_clusters(&labels, sizes, min_members.max(1));
+    /// Like [`Halos::new_in`], for clusters of known `sizes`.
+    pub(crate) fn with_sizes(boundary: Boundary, labels: Labels, sizes: &[u32], min_members: usize) -> Self {
+        let ClusterLists { clusters, offsets, members } = of_clusters(&labels, sizes, min_members.max(1));
         Self::from_parts(labels, clusters, offsets, members, boundary)
     }
 
     /// Replaces the space of the halos.
     #[doc(hidden)]
-    pub fn in_boundary(self, boundary: Boundary) -> Self {
+    pub fn with_boundary(self, boundary: Boundary) -> Self {
         Self { boundary, ..self }
     }
 

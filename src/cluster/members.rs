@@ -25,7 +25,7 @@ const PARTS: usize = 1000;
 const TASK: usize = 1 << 15;
 
 /// Clusters with their members.
-pub(crate) struct Members {
+pub(crate) struct ClusterLists {
     pub clusters: Vec<u32>,
     /// The start of each cluster's members, and the end of the last.
     pub offsets: Vec<usize>,
@@ -34,8 +34,8 @@ pub(crate) struct Members {
 
 /// The members of the clusters with at least `min_members` members, where `min_members` is at least 1. `sizes` are the
 /// sizes of all clusters.
-pub(crate) fn of_clusters(labels: &Labels, sizes: &[u32], min_members: usize) -> Members {
-    let (clusters, offsets) = rank(sizes, min_members);
+pub(crate) fn of_clusters(labels: &Labels, sizes: &[u32], min_members: usize) -> ClusterLists {
+    let (clusters, offsets) = ranked_clusters(sizes, min_members);
     let end = offsets[clusters.len()];
 
     // The first list of each part.
@@ -59,8 +59,8 @@ pub(crate) fn of_clusters(labels: &Labels, sizes: &[u32], min_members: usize) ->
             next[*cluster as usize].store((offset - offsets[lists.start]) as u32, Relaxed);
         }
     });
-    let parts = Parts { labels: labels.as_slice(), part_of: &part_of };
-    let put = |point: u32, members: &mut [u32]| {
+    let parts = PartKeys { labels: labels.as_slice(), part_of: &part_of };
+    let append_member = |point: u32, members: &mut [u32]| {
         // Only one thread fills a cluster, so no update is lost between load and store.
         let slot = &next[parts.labels[point as usize] as usize];
         let to = slot.load(Relaxed);
@@ -71,9 +71,9 @@ pub(crate) fn of_clusters(labels: &Labels, sizes: &[u32], min_members: usize) ->
         let mut members = zeroed(end);
         for point in (0..parts.len()).filter(|&point| parts.item(point) > 0) {
             check_at(point);
-            put(point as u32, &mut members);
+            append_member(point as u32, &mut members);
         }
-        return Members { clusters, offsets, members };
+        return ClusterLists { clusters, offsets, members };
     }
 
     let mut members = Buckets::split(&parts).index;
@@ -88,15 +88,15 @@ pub(crate) fn of_clusters(labels: &Labels, sizes: &[u32], min_members: usize) ->
         scratch.with(|split| {
             split.clear();
             split.extend_from_slice(members);
-            split.iter().for_each(|&point| put(point, members));
+            split.iter().for_each(|&point| append_member(point, members));
         });
     });
-    Members { clusters, offsets, members }
+    ClusterLists { clusters, offsets, members }
 }
 
 /// The clusters with at least `min_members` members, largest first, and the offsets of their lists: each start, then
 /// the last end.
-fn rank(sizes: &[u32], min_members: usize) -> (Vec<u32>, Vec<usize>) {
+fn ranked_clusters(sizes: &[u32], min_members: usize) -> (Vec<u32>, Vec<usize>) {
     let mut ranked = list_tasks(sizes.len(), TASK, &|clusters| {
         let clusters = (clusters.start as u32..).zip(&sizes[clusters]);
         let large_enough = clusters.filter(|&(_, &size)| size as usize >= min_members);
@@ -115,13 +115,13 @@ fn rank(sizes: &[u32], min_members: usize) -> (Vec<u32>, Vec<usize>) {
 }
 
 /// The points as a radix-sort source, keyed by the part of their cluster.
-struct Parts<'a> {
+struct PartKeys<'a> {
     labels: &'a [i32],
     /// The number of each cluster's part, counted from 1; 0 for a cluster that is not listed.
     part_of: &'a [AtomicU16],
 }
 
-impl Source for Parts<'_> {
+impl Source for PartKeys<'_> {
     type Item = u16;
 
     fn len(&self) -> usize {

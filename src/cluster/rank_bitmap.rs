@@ -26,8 +26,9 @@ impl RankBitmap {
         let words: Vec<AtomicU64> = zeroed(indices.len().div_ceil(64));
         for_tasks(indices.len(), TASK, &|places| {
             for index in indices[places].iter().map(|index| index.load(Relaxed)) {
-                if let Some(word) = words.get(index as usize / 64) {
-                    word.fetch_or(1 << (index % 64), Relaxed);
+                // If there are more than 2^32 - 64 indices, `u32::MAX` falls into the last word.
+                if index != u32::MAX {
+                    words[index as usize / 64].fetch_or(1 << (index % 64), Relaxed);
                 }
             }
         });

@@ -23,7 +23,7 @@ pub(crate) enum IsCore<'a> {
     /// Every position.
     Each,
     /// Every position of a tree with at least two positions.
-    InPairs,
+    NotSingle,
     /// The flagged positions.
     Flagged(&'a Flags),
 }
@@ -40,7 +40,7 @@ impl UnionFind {
                 let root = self.find(at);
                 let counts = match is_core {
                     IsCore::Each => true,
-                    IsCore::InPairs => at != root,
+                    IsCore::NotSingle => at != root,
                     IsCore::Flagged(flags) => flags.at(at),
                 };
                 if counts {
@@ -139,7 +139,7 @@ mod tests {
         forest.union(5, 4);
         forest.union(4, 2);
         let order = [5, 4, 1, 3, 2, 0];
-        let labels = forest.relabel(&order, IsCore::InPairs).unwrap().into_labels(&order);
+        let labels = forest.relabel(&order, IsCore::NotSingle).unwrap().into_labels(&order);
         // Positions 2, 4, 5 are points 1, 2, 0; positions 0, 3 are points 5, 3.
         assert_eq!(labels.as_slice(), [0, 0, 0, 1, -1, 1]);
         assert_eq!((labels.n_clusters(), labels.n_noise(), labels.sizes()), (2, 1, vec![3, 2]));
@@ -154,7 +154,7 @@ mod tests {
         let run = |pairs: &[(u32, u32)]| {
             let forest = UnionFind::new(n as usize);
             for_tasks(pairs.len(), 16, &|range| pairs[range].iter().for_each(|&(a, b)| _ = forest.union(a, b)));
-            forest.relabel(&order, IsCore::InPairs).unwrap().into_labels(&order)
+            forest.relabel(&order, IsCore::NotSingle).unwrap().into_labels(&order)
         };
         let expected = run(&pairs);
         let reversed: Vec<_> = pairs.iter().rev().map(|&(a, b)| (b, a)).collect();

@@ -2,7 +2,7 @@
 
 use crate::bvh::Bvh;
 use crate::cluster::Dbscan;
-use crate::cluster::dbscan::steps::{CoreClusters, core_clusters, core_of, join_borders};
+use crate::cluster::dbscan::across_ranks::{CoreClusters, core_clusters, core_of, join_borders};
 use crate::distributed::boundary::{NONE, Numbered, number};
 use crate::distributed::communicator::{Communicator, agree, check_same};
 use crate::distributed::components::vertex;

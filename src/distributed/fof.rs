@@ -79,7 +79,7 @@ impl Fof {
         let ghosts = Ghosts::within(ranks, &tree, &regions, length, Sends::One)?;
         drop(regions);
 
-        let groups = components(&tree, length).relabel(tree.order(), IsCore::InPairs);
+        let groups = components(&tree, length).relabel(tree.order(), IsCore::NotSingle);
         let groups = agree(ranks, groups)?;
         let contacts = contacts(&tree, &|at| Some(groups.root(at)), &ghosts.points, length);
         let mut count = groups.n_clusters() as usize;

@@ -100,7 +100,7 @@ impl Halos {
         };
         let clusters = components.into_iter().map(number).collect();
         let owned = OwnLabels::from_parts(clusters, met.len() as u32, None);
-        let owned = crate::Halos::found_in(Boundary::of(&domain.space), owned, min_members);
+        let owned = crate::Halos::new_in(Boundary::of(&domain.space), owned, min_members);
         let len = reduce(ranks, owned.len() as u64, Reduction::Sum)?;
         mark("members");
         Ok(Self {
@@ -222,8 +222,8 @@ impl Halos {
 
     /// Returns the same halos with another boundary (open or periodic).
     #[doc(hidden)]
-    pub fn in_boundary(self, boundary: Boundary) -> Self {
-        Self { owned: self.owned.in_boundary(boundary), ..self }
+    pub fn with_boundary(self, boundary: Boundary) -> Self {
+        Self { owned: self.owned.with_boundary(boundary), ..self }
     }
 
     /// Returns the route of columns to members. Collective on first use.

@@ -44,7 +44,7 @@ impl Boundary {
 
 impl Boundary {
     /// The three-dimensional space of a user-specified box; unknown if it has no sides.
-    pub(crate) fn said(size: &BoxSize) -> Result<Self> {
+    pub(crate) fn from_box_size(size: &BoxSize) -> Result<Self> {
         if size.is_open() { Ok(Self::Unknown) } else { Ok(Self::of(&Space::<3>::periodic(size.clone())?)) }
     }
 
@@ -55,7 +55,7 @@ impl Boundary {
     /// # Errors
     /// Two boundaries are known and differ.
     #[doc(hidden)]
-    pub fn agree(known: &[(&'static str, &Self)]) -> Result<Self> {
+    pub fn common(known: &[(&'static str, &Self)]) -> Result<Self> {
         let mut known = known.iter().filter(|(_, boundary)| **boundary != Self::Unknown);
         let Some(&(what, boundary)) = known.next() else { return Ok(Self::Unknown) };
         match known.find(|(_, other)| *other != boundary) {
@@ -84,7 +84,7 @@ impl fmt::Display for Boundary {
     /// Writes the space as part of a sentence: "a periodic box of 10".
     fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
         match self {
-            Self::Unknown => f.write_str("a space that is not known"),
+            Self::Unknown => f.write_str("an unknown space"),
             Self::Open => f.write_str("open space"),
             Self::Periodic(sides) => match sides.first() {
                 // Only a three-dimensional cube is written as one side, so that a square stays distinct from a cube.

@@ -17,9 +17,9 @@ pub(crate) struct FilteredRadius<S, const D: usize> {
     /// The squared radius for exact tests in `f64`; negative if nothing is within.
     pub radius2: f64,
     /// A squared distance of at most this, computed in `S` in a unit (see `scale`), is certainly within.
-    pub sure: S,
+    pub certain_limit: S,
     /// A squared distance above this, computed in `S` in that unit, is certainly beyond.
-    pub maybe: S,
+    pub possible_limit: S,
 }
 
 impl<S: Scalar, const D: usize> FilteredRadius<S, D> {
@@ -34,7 +34,7 @@ impl<S: Scalar, const D: usize> FilteredRadius<S, D> {
     #[inline(always)]
     pub fn squared(radius2: f64, space: &Space<D>, scale: f64) -> Self {
         if radius2 < 0.0 {
-            return Self { radius2, sure: S::from_f64(-1.0), maybe: S::from_f64(-1.0) };
+            return Self { radius2, certain_limit: S::from_f64(-1.0), possible_limit: S::from_f64(-1.0) };
         }
         let [relative, absolute] = Self::errors(space);
         let (mut inner, mut outer) = (radius2, radius2);
@@ -45,13 +45,14 @@ impl<S: Scalar, const D: usize> FilteredRadius<S, D> {
         }
         let (inner, outer) = (inner * scale * scale, outer * scale * scale);
         // Outside this range, squares may underflow or overflow, so nothing is certain.
-        let sure = if S::SQUARES.contains(&inner) { S::from_f64(inner * (1.0 - relative)) } else { S::from_f64(-1.0) };
-        let maybe = if outer < S::SQUARES.end {
-            S::from_f64(outer.max(S::SQUARES.start) * (1.0 + relative))
+        let certain_limit =
+            if S::SAFE_SQUARES.contains(&inner) { S::from_f64(inner * (1.0 - relative)) } else { S::from_f64(-1.0) };
+        let possible_limit = if outer < S::SAFE_SQUARES.end {
+            S::from_f64(outer.max(S::SAFE_SQUARES.start) * (1.0 + relative))
         } else {
             S::INFINITY
         };
-        Self { radius2, sure, maybe }
+        Self { radius2, certain_limit, possible_limit }
     }
 
     /// An upper bound on the exact squared distance, given the one that `S` computes for distances multiplied by
@@ -61,7 +62,7 @@ impl<S: Scalar, const D: usize> FilteredRadius<S, D> {
         let [relative, absolute] = Self::errors(space);
         let distance2: f64 = distance2.into();
         // Smaller squares may have lost all their digits.
-        let outer = distance2.max(S::SQUARES.start) * (1.0 + relative) / (scale * scale);
+        let outer = distance2.max(S::SAFE_SQUARES.start) * (1.0 + relative) / (scale * scale);
         if absolute > 0.0 { (outer.sqrt() + absolute).powi(2) } else { outer }
     }
 
@@ -71,8 +72,9 @@ impl<S: Scalar, const D: usize> FilteredRadius<S, D> {
     pub fn at_least(distance2: S, space: &Space<D>, scale: f64) -> f64 {
         let [relative, absolute] = Self::errors(space);
         // Larger squares may have overflowed, smaller ones may have lost all their digits.
-        let distance2 = Into::<f64>::into(distance2).min(S::SQUARES.end);
-        let inner = if distance2 < S::SQUARES.start { 0.0 } else { distance2 * (1.0 - relative) / (scale * scale) };
+        let distance2 = Into::<f64>::into(distance2).min(S::SAFE_SQUARES.end);
+        let inner =
+            if distance2 < S::SAFE_SQUARES.start { 0.0 } else { distance2 * (1.0 - relative) / (scale * scale) };
         if absolute > 0.0 { (inner.sqrt() - absolute).max(0.0).powi(2) } else { inner }
     }
 
@@ -90,7 +92,7 @@ impl<S: Scalar, const D: usize> FilteredRadius<S, D> {
     #[inline(always)]
     pub fn errors(space: &Space<D>) -> [f64; 2] {
         // Sides that are denormal in `S` have the absolute rounding error of the smallest normal number.
-        let least = if S::NARROW { f32::MIN_POSITIVE.into() } else { 0.0 };
+        let least = if S::IS_F32 { f32::MIN_POSITIVE.into() } else { 0.0 };
         let longest = space.period().map_or(0.0, |period| period.iter().fold(least, |a, &b| f64::max(a, b)));
         [(D as f64 + 8.0) * S::ROUNDING, 8.0 * S::ROUNDING * (D as f64).sqrt() * longest]
     }
@@ -157,7 +159,7 @@ impl<'a, S: Scalar, const D: usize> Blocks<'a, S, D> {
 pub(crate) struct Metric<S, const D: usize, const GENERAL: bool> {
     /// The sides of the periodic box; infinite in open space.
     period: [S; D],
-    /// The factor of all differences; always 1 unless the type is [`Scalar::NARROW`].
+    /// The factor of all differences; always 1 unless the type is [`Scalar::IS_F32`].
     scale: S,
 }
 
@@ -172,7 +174,7 @@ impl<S: Scalar, const D: usize, const GENERAL: bool> Metric<S, D, GENERAL> {
     /// Multiplies a difference by the scale, if the metric has one.
     #[inline(always)]
     fn in_unit(&self, difference: S) -> S {
-        if GENERAL && S::NARROW { difference * self.scale } else { difference }
+        if GENERAL && S::IS_F32 { difference * self.scale } else { difference }
     }
 
     /// The squared distance between two boxes, a lower bound on the squared distances of their points.
@@ -206,7 +208,7 @@ impl<S: Scalar, const D: usize, const GENERAL: bool> Metric<S, D, GENERAL> {
 
     /// The squared distances from a point to a block of stored points.
     #[inline(always)]
-    pub fn lanes(&self, a: &[S; D], points: &Blocks<'_, S, D>, block: usize) -> Lanes<S> {
+    pub fn point_distances2(&self, a: &[S; D], points: &Blocks<'_, S, D>, block: usize) -> Lanes<S> {
         work::count(LANES);
         let mut sum = [S::ZERO; LANES];
         for (k, (&a, x)) in a.iter().zip(&points.lo).enumerate() {
@@ -227,7 +229,7 @@ impl<S: Scalar, const D: usize, const GENERAL: bool> Metric<S, D, GENERAL> {
 
     /// The squared distances from a box to a block of stored boxes. For points, `hi` equals `lo`.
     #[inline(always)]
-    pub fn box_lanes(&self, a: &Aabb<S, D>, boxes: &Blocks<'_, S, D>, block: usize) -> Lanes<S> {
+    pub fn box_distances2(&self, a: &Aabb<S, D>, boxes: &Blocks<'_, S, D>, block: usize) -> Lanes<S> {
         work::count(LANES);
         let mut sum = [S::ZERO; LANES];
         for k in 0..D {

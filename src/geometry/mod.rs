@@ -23,13 +23,13 @@ mod distance;
 pub(crate) mod errors;
 mod filtered;
 mod hit_by;
+mod padded_dimension;
 mod predicate;
 mod ray;
 mod scalar;
 pub(crate) mod scale;
 pub mod shapes;
 mod space;
-mod wider;
 
 pub use aabb::{Aabb, Sphere};
 pub use boundary::Boundary;
@@ -38,13 +38,13 @@ pub(crate) use distance::squared_limit;
 pub use distance::{Distance, distance_from_square};
 pub(crate) use filtered::{Blocks, FilteredRadius, Metric};
 pub use hit_by::HitBy;
+pub use padded_dimension::PaddedDimension;
 pub use predicate::Query;
 pub use ray::Ray;
-pub(crate) use scalar::Lane;
 pub use scalar::Scalar;
+pub(crate) use scalar::ScalarOps;
 pub use shapes::{
     Capsule, Convex, Dop6, Dop8, Dop14, Dop18, Dop26, Ellipsoid, Kdop, Obb, Segment, Tetrahedron, Triangle,
 };
 pub use space::length2;
 pub use space::{BoxSize, Space};
-pub use wider::Wider;

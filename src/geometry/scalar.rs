@@ -12,16 +12,16 @@ mod sealed {
     use crate::simd::{Isa, Lanes};
 
     /// The operations and constants of a coordinate type that only the crate uses, next to [`Scalar`](super::Scalar).
-    pub trait Lane: Sized {
+    pub trait ScalarOps: Sized {
         /// The relative error of one rounding: half the spacing of numbers at 1.
         const ROUNDING: f64;
         /// The largest accepted coordinate. Squared distances between larger ones could overflow in `f64`.
         const LIMIT: f64;
         /// The range of squared radii that are tested in this type. Others are decided in `f64` alone, so that
         /// underflow and overflow cannot affect results.
-        const SQUARES: std::ops::Range<f64>;
+        const SAFE_SQUARES: std::ops::Range<f64>;
         /// `true` if the squares of some values of this type are representable in `f64` only.
-        const NARROW: bool;
+        const IS_F32: bool;
 
         /// The integer part as an unsigned number: 0 for negative values and NaN, the maximum for values that are too
         /// large.
@@ -42,11 +42,11 @@ mod sealed {
     }
 }
 
-pub(crate) use sealed::Lane;
+pub(crate) use sealed::ScalarOps;
 
 /// A coordinate type: `f32` or `f64`. The trait is sealed. Distances are decided in `f64` for both types.
 pub trait Scalar:
-    Lane
+    ScalarOps
     + Copy
     + Default
     + Debug
@@ -116,11 +116,11 @@ macro_rules! scalar {
             }
         }
 
-        impl Lane for $float {
+        impl ScalarOps for $float {
             const ROUNDING: f64 = <$float>::EPSILON as f64 / 2.0;
             const LIMIT: f64 = $limit;
-            const SQUARES: std::ops::Range<f64> = $squares;
-            const NARROW: bool = $narrow;
+            const SAFE_SQUARES: std::ops::Range<f64> = $squares;
+            const IS_F32: bool = $narrow;
 
             #[inline(always)]
             fn truncate(self) -> u64 {

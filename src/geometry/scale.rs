@@ -19,13 +19,13 @@ use crate::geometry::{Aabb, Scalar};
 
 /// The exponent of the longest lengths whose squares, and sums of ten of them, are in the range of `f32` with a
 /// margin.
-const MOST: i32 = 40;
+const MAX_EXPONENT: i32 = 40;
 /// The exponent of the shortest lengths whose squares lose less to underflow than to rounding.
-pub(crate) const LEAST: i32 = -40;
-/// The square of the length 2^[`LEAST`].
-pub(crate) const LEAST_SQUARE: f64 = 1.0 / (1u128 << (-2 * LEAST)) as f64;
-/// The exponent of the smallest extent whose much smaller parts still exceed 2^[`LEAST`].
-pub(crate) const LEAST_EXTENT: i32 = -20;
+pub(crate) const MIN_EXPONENT: i32 = -40;
+/// The square of the length 2^[`MIN_EXPONENT`].
+pub(crate) const MIN_SQUARE: f64 = 1.0 / (1u128 << (-2 * MIN_EXPONENT)) as f64;
+/// The exponent of the smallest extent whose much smaller parts still exceed 2^[`MIN_EXPONENT`].
+pub(crate) const MIN_EXTENT_EXPONENT: i32 = -20;
 
 /// The power of two that brings a length into the range from 2^`least` to 2^40, as far as `S` has one. It is 1 for a
 /// length in this range, and for 0, infinity and NaN.
@@ -35,8 +35,8 @@ pub(crate) fn scale_of<S: Scalar>(length: f64, least: i32) -> f64 {
     }
     // The exponent. For denormal numbers it is approximate, and the clamps below bring them as close as possible.
     let exponent = (length.to_bits() >> 52) as i32 - 1023;
-    let clear = if S::NARROW { 120 } else { 500 };
-    power_of_two((exponent.clamp(least, MOST) - exponent).clamp(-clear, clear))
+    let clear = if S::IS_F32 { 120 } else { 500 };
+    power_of_two((exponent.clamp(least, MAX_EXPONENT) - exponent).clamp(-clear, clear))
 }
 
 /// 2 to the power of `exponent`, which must be the exponent of a normal number.
@@ -63,19 +63,22 @@ mod tests {
     #[test]
     fn lengths_are_brought_near_one() {
         for length in [1.0, 1e-12, 1e12, 0.3] {
-            assert_eq!(scale_of::<f32>(length, LEAST), 1.0);
+            assert_eq!(scale_of::<f32>(length, MIN_EXPONENT), 1.0);
         }
         for odd in [0.0, -1.0, f64::INFINITY, f64::NAN] {
-            assert_eq!(scale_of::<f64>(odd, LEAST), 1.0);
+            assert_eq!(scale_of::<f64>(odd, MIN_EXPONENT), 1.0);
         }
         for length in [1e-45, 3e-30, 1e-13, 1e13, 3e22, 3e38] {
-            let scale = scale_of::<f32>(length, LEAST);
+            let scale = scale_of::<f32>(length, MIN_EXPONENT);
             assert!(scale != 1.0 && (scale as f32).is_finite() && (1.0 / scale as f32).is_finite());
             let scaled = scale * length;
-            assert!((2f64.powi(LEAST)..2f64.powi(MOST + 1)).contains(&scaled), "{length} becomes {scaled}");
+            assert!(
+                (2f64.powi(MIN_EXPONENT)..2f64.powi(MAX_EXPONENT + 1)).contains(&scaled),
+                "{length} becomes {scaled}"
+            );
             assert_eq!(scaled / scale, length);
         }
-        assert_eq!(scale_of::<f32>(1e-300, LEAST), 2f64.powi(120));
-        assert_eq!(scale_of::<f64>(5e-324, LEAST), 2f64.powi(500));
+        assert_eq!(scale_of::<f32>(1e-300, MIN_EXPONENT), 2f64.powi(120));
+        assert_eq!(scale_of::<f64>(5e-324, MIN_EXPONENT), 2f64.powi(500));
     }
 }

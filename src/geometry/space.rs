@@ -2,7 +2,7 @@
 
 use crate::error::{Error, Result};
 use crate::geometry::errors;
-use crate::geometry::{Aabb, Lane, Scalar};
+use crate::geometry::{Aabb, Scalar, ScalarOps};
 use crate::work;
 
 /// The side lengths of a periodic box: one for a cube, one per axis, or none for open space.
@@ -72,15 +72,15 @@ impl BoxSize {
         }
     }
 
-    /// The side lengths, one per axis; each must be positive and at most [`Lane::LIMIT`] of `f64`.
+    /// The side lengths, one per axis; each must be positive and at most [`ScalarOps::LIMIT`] of `f64`.
     fn sides<const D: usize>(&self) -> Result<Option<[f64; D]>> {
         let sides = match &self.0 {
             Sides::None => return Ok(None),
             Sides::Cube(side) => [*side; D],
             Sides::Each(sides) => sides.as_slice().try_into().map_err(|_| errors::box_dimension(sides.len(), D))?,
         };
-        match sides.iter().position(|&side| !(side > 0.0 && side <= <f64 as Lane>::LIMIT)) {
-            Some(axis) => Err(errors::box_size(axis, sides[axis], <f64 as Lane>::LIMIT)),
+        match sides.iter().position(|&side| !(side > 0.0 && side <= <f64 as ScalarOps>::LIMIT)) {
+            Some(axis) => Err(errors::box_size(axis, sides[axis], <f64 as ScalarOps>::LIMIT)),
             None => Ok(Some(sides)),
         }
     }

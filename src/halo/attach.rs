@@ -7,6 +7,7 @@
 //! al. 2021, section 7.1).
 
 use crate::bvh::Bvh;
+use crate::cancel::guarded;
 use crate::cluster::Halos;
 use crate::error::{Error, Result};
 use crate::geometry::Scalar;
@@ -45,30 +46,34 @@ impl Halos {
         others: &[[S; 3]],
         linking_length: impl Into<f64>,
     ) -> Result<Vec<i32>> {
-        let length = linking_length.into();
-        let labels = self.labels().as_slice();
-        if labels.len() != positions.len() {
-            return Err(Error::length("labels", labels.len(), positions.len()));
-        }
-        if !(0.0..f64::INFINITY).contains(&length) {
-            let must = "finite and not negative";
-            return Err(Error::parameter_must("linking_length", length, must));
-        }
-        for (index, point) in others.iter().enumerate() {
-            if let Some((axis, value)) = (0..).zip(point.map(Into::into)).find(|(_, x): &(usize, f64)| !x.is_finite()) {
-                return Err(Error::not_finite(index, axis, value));
+        guarded(|| {
+            let length = linking_length.into();
+            let labels = self.labels().as_slice();
+            if labels.len() != positions.len() {
+                return Err(Error::length("labels", labels.len(), positions.len()));
             }
-        }
-        let space = self.boundary().space()?;
-        let tree = Bvh::build_in(positions, space)?;
-        let mut found = Vec::with_capacity(others.len());
-        for chunk in others.chunks(CHUNK) {
-            let wrapped: Vec<[S; 3]> = chunk.iter().map(|&point| space.wrap(point)).collect();
-            let nearest = tree.nearest_all(&wrapped, Nearest::new(1).within(length));
-            found.extend(
-                (0..chunk.len()).map(|row| nearest.of(row).first().map_or(-1, |near| labels[near.index as usize])),
-            );
-        }
-        Ok(found)
+            if !(0.0..f64::INFINITY).contains(&length) {
+                let must = "finite and not negative";
+                return Err(Error::parameter_must("linking_length", length, must));
+            }
+            for (index, point) in others.iter().enumerate() {
+                if let Some((axis, value)) =
+                    (0..).zip(point.map(Into::into)).find(|(_, x): &(usize, f64)| !x.is_finite())
+                {
+                    return Err(Error::not_finite(index, axis, value));
+                }
+            }
+            let space = self.boundary().space()?;
+            let tree = Bvh::build_in(positions, space)?;
+            let mut found = Vec::with_capacity(others.len());
+            for chunk in others.chunks(CHUNK) {
+                let wrapped: Vec<[S; 3]> = chunk.iter().map(|&point| space.wrap(point)).collect();
+                let nearest = tree.nearest_all(&wrapped, Nearest::new(1).within(length));
+                found.extend(
+                    (0..chunk.len()).map(|row| nearest.of(row).first().map_or(-1, |near| labels[near.index as usize])),
+                );
+            }
+            Ok(found)
+        })
     }
 }

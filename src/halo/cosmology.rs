@@ -122,7 +122,11 @@ impl Cosmology {
         let mut before = 0.0;
         for &mass in masses {
             if !(mass > before && mass < f64::INFINITY) {
-                return Err(Error::parameter_must("a mass", mass, "positive, and above those before"));
+                return Err(Error::parameter_must(
+                    "a mass",
+                    mass,
+                    "positive, finite and greater than the mass before it",
+                ));
             }
             before = mass;
         }

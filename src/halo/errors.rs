@@ -6,7 +6,7 @@ use crate::format::number;
 /// A mass that is not positive and finite.
 pub(super) fn no_mass(index: usize, mass: f64) -> Error {
     let mass = number(mass);
-    let sentence = format!("its mass is {mass}; centres and unbinding take masses that are finite and positive");
+    let sentence = format!("its mass is {mass}; for centres and unbinding, masses must be positive and finite");
     Error::new(ErrorKind::Input, sentence).of_item("particle", index)
 }
 

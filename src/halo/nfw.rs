@@ -18,9 +18,9 @@ use crate::halo::shell::Shell;
 /// The range of scale radii of the fit, in units of the outermost radius.
 const SCALES: (f64, f64) = (1e-3, 10.0);
 /// The maximum number of scoring steps, which refine the result of the search to a zero of the likelihood's slope.
-const POLISHINGS: usize = 20;
+const MAX_SCORING_STEPS: usize = 20;
 /// The minimum number of shells with mass for a fit.
-const LEAST: usize = 3;
+const MIN_SHELLS: usize = 3;
 
 /// A fitted NFW profile: `rho(r) = density / ((r / radius) (1 + r / radius)^2)`. Errors are standard deviations.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -66,7 +66,7 @@ fn slope(x: f64) -> f64 {
 /// The most likely profile of contiguous shells of a halo that ends at `radius`. `None` if fewer than three shells
 /// have mass, or if the scale radius is out of range.
 pub(super) fn fit(shells: &[Shell], radius: f64) -> Option<NfwFit> {
-    if shells.iter().filter(|shell| shell.mass > 0.0).count() < LEAST {
+    if shells.iter().filter(|shell| shell.mass > 0.0).count() < MIN_SHELLS {
         return None;
     }
     let (first, last) = (shells.first()?, shells.last()?);
@@ -93,19 +93,19 @@ pub(super) fn fit(shells: &[Shell], radius: f64) -> Option<NfwFit> {
         if likelihood(a) < likelihood(b) { lo = a } else { hi = b }
     }
     let mut scale = (0.5 * (lo + hi)).exp();
-    let mut there = There::new(shells, scale);
+    let mut state = FitState::new(shells, scale);
     // Near its maximum the likelihood is so flat that its values determine only half of the digits; its slope
     // determines all.
-    for _ in 0..POLISHINGS {
-        let next = scale * there.step.exp();
-        let better = There::new(shells, next);
+    for _ in 0..MAX_SCORING_STEPS {
+        let next = scale * state.step.exp();
+        let better = FitState::new(shells, next);
         // A NaN stops the loop, too.
-        if !better.step.abs().lt(&there.step.abs()) {
+        if !better.step.abs().lt(&state.step.abs()) {
             break;
         }
-        (scale, there) = (next, better);
+        (scale, state) = (next, better);
     }
-    let There { density, errors: [scale_error, density_error], chi2, .. } = there;
+    let FitState { density, errors: [scale_error, density_error], chi2, .. } = state;
     let concentration = radius / scale;
     Some(NfwFit {
         radius: scale,
@@ -120,7 +120,7 @@ pub(super) fn fit(shells: &[Shell], radius: f64) -> Option<NfwFit> {
 }
 
 /// The state of the fit at a scale radius, with the density that gives the total mass of the shells.
-struct There {
+struct FitState {
     density: f64,
     /// The step towards a better logarithm of the scale radius, by Fisher scoring.
     step: f64,
@@ -129,7 +129,7 @@ struct There {
     chi2: f64,
 }
 
-impl There {
+impl FitState {
     fn new(shells: &[Shell], scale: f64) -> Self {
         let part = |shell: &Shell| within(shell.outer / scale) - within(shell.inner / scale);
         let mass: f64 = shells.iter().map(|shell| shell.mass).sum();

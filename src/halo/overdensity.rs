@@ -9,6 +9,7 @@
 use std::f64::consts::PI;
 use std::str::FromStr;
 
+use crate::cancel::guarded;
 use crate::error::{Error, ErrorKind, Result};
 use crate::geometry::{Scalar, Space};
 use crate::halo::centers::Places;
@@ -66,8 +67,8 @@ impl FromStr for Overdensity {
     /// Parses a whole number followed by `c` or `m`, as in `200c`, `500c` and `200m`, or `vir`.
     fn from_str(name: &str) -> Result<Self> {
         let unknown = || {
-            let known = "200c is 200 times the critical density, 200m the mean one; or vir";
-            Error::new(ErrorKind::Parameter, format!("{name:?} is not an overdensity: {known}"))
+            let known = "a whole number with c (critical density) or m (mean density), such as 200c, or vir";
+            Error::new(ErrorKind::Parameter, format!("{name:?} is not an overdensity; use {known}"))
         };
         let times =
             |digits: &str| digits.parse().ok().filter(|&times: &u32| times > 0).map(f64::from).ok_or_else(unknown);
@@ -168,18 +169,19 @@ pub fn overdensities<'c, S: Scalar>(
     particles: &Particles<S>,
     centers: impl Into<Places<'c>>,
     thresholds: &[f64],
-) -> Result<Vec<Vec<Outcome>>> {
-    overdensities_about(particles, &centers.into(), thresholds)
+) -> Result<Vec<Vec<SphereResult>>> {
+    let centers = centers.into();
+    guarded(|| overdensities_about(particles, &centers, thresholds))
 }
 
 /// A sphere, or the reason why it is missing.
-pub(crate) type Outcome = std::result::Result<SphericalOverdensity, NoSphere>;
+pub(crate) type SphereResult = std::result::Result<SphericalOverdensity, NoSphere>;
 
 fn overdensities_about<S: Scalar>(
     particles: &Particles<S>,
     centers: &Places<'_>,
     thresholds: &[f64],
-) -> Result<Vec<Vec<Outcome>>> {
+) -> Result<Vec<Vec<SphereResult>>> {
     for &value in thresholds {
         if !(value > 0.0 && value < f64::INFINITY) {
             return Err(Error::parameter_must("threshold", value, "positive and finite"));
@@ -202,7 +204,7 @@ pub const GROWTH: f64 = 1.6;
 
 /// The radius beyond which no particle counts, because a larger sphere overlaps its own image; and the maximum radius
 /// of a search.
-pub fn reach(space: &Space<3>) -> (f64, f64) {
+pub fn max_radii(space: &Space<3>) -> (f64, f64) {
     let reach = space.period().map_or(f64::INFINITY, |sides| sides.iter().fold(f64::INFINITY, |a, &b| a.min(0.5 * b)));
     (reach, reach.min(MAX_RADIUS))
 }
@@ -216,11 +218,11 @@ struct Search<'a, S> {
 impl<S: Scalar> Search<'_, S> {
     /// Searches growing spheres until every threshold has a result, or until no farther particle can change one. At
     /// most ln(`MAX_RADIUS` / `MIN_RADIUS`) / ln(`GROWTH`) spheres are searched, which is 1475.
-    fn about(&self, center: &[f64; 3]) -> Vec<Outcome> {
-        let mut found: Vec<Option<Outcome>> = vec![None; self.thresholds.len()];
+    fn about(&self, center: &[f64; 3]) -> Vec<SphereResult> {
+        let mut found: Vec<Option<SphereResult>> = vec![None; self.thresholds.len()];
         let n = self.particles.positions().len();
         let lowest = self.thresholds.iter().copied().fold(f64::INFINITY, f64::min);
-        let (reach, most) = reach(&self.around.space);
+        let (reach, most) = max_radii(&self.around.space);
         // The first sphere has the mass of some particles at the lowest threshold.
         let mass = (0..n.min(64)).map(|i| self.particles.mass_of(i)).sum::<f64>();
         let mut radius = radius_of(mass, lowest).max(MIN_RADIUS).min(most);
@@ -256,7 +258,7 @@ pub struct Crossing {
     /// True until a density has been tested.
     is_first: bool,
     /// The result, once no farther particle can change it.
-    pub found: Option<Outcome>,
+    pub found: Option<SphereResult>,
 }
 
 impl Crossing {

@@ -139,7 +139,7 @@ impl<'a, S: Scalar> Particles<'a, S> {
     /// The space specified by the user.
     #[doc(hidden)]
     pub fn boundary(&self) -> Result<Boundary> {
-        Boundary::said(&self.size)
+        Boundary::from_box_size(&self.size)
     }
 
     /// Checks the requirements of energies: finite positions and velocities, and positive masses with a finite sum.

@@ -6,6 +6,7 @@
 
 use std::f64::consts::PI;
 
+use crate::cancel::guarded;
 use crate::error::{Error, Result};
 use crate::geometry::Scalar;
 use crate::halo::centers::Places;
@@ -184,7 +185,8 @@ impl Profiles {
         centers: impl Into<Places<'c>>,
         radii: &[f64],
     ) -> Result<Vec<Profile>> {
-        self.about(particles, &centers.into(), radii)
+        let centers = centers.into();
+        guarded(|| self.about(particles, &centers, radii))
     }
 
     fn about<S: Scalar>(&self, particles: &Particles<S>, centers: &Places<'_>, radii: &[f64]) -> Result<Vec<Profile>> {
@@ -193,7 +195,7 @@ impl Profiles {
             return Err(Error::column_length("radii", radii.len(), centers.len()));
         }
         for &value in radii {
-            around.space.check_length("a radius", value)?;
+            around.space.check_length("radius", value)?;
         }
         self.check()?;
         let measure = |index: usize| match centers.at(index) {
@@ -208,10 +210,10 @@ impl Profiles {
         let known = match self.resolution {
             Resolution::Everywhere => None,
             Resolution::Softening(softening) => Some(("softening", softening)),
-            Resolution::Power2003(critical) => Some(("critical density", critical)),
+            Resolution::Power2003(critical) => Some(("critical_density", critical)),
         };
         if let Some((name, value)) = known.filter(|(_, value)| !(*value >= 0.0 && *value < f64::INFINITY)) {
-            return Err(Error::parameter_must(name, value, "at least 0 and finite"));
+            return Err(Error::parameter_must(name, value, "finite and not negative"));
         }
         Ok(())
     }

@@ -39,7 +39,7 @@ impl<'a, S: Scalar> ParticleTree<'a, S> {
         places.check()?;
         let said = particles.boundary()?;
         let known = [("the centres were found in", places.boundary()), ("the particles are in", &said)];
-        let space = Boundary::agree(&known)?.space()?;
+        let space = Boundary::common(&known)?.space()?;
         let total: f64 = (0..particles.positions().len()).map(|i| particles.mass_of(i)).sum();
         if total == f64::INFINITY {
             return Err(Error::parameter_must("the sum of all masses", total, "finite"));

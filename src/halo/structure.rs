@@ -3,6 +3,7 @@
 //! In: [`Halos`], their [`Particles`], a centre for each halo and the sphere around it. Out: a [`Structure`] for each.
 //! Cost: a sort of each halo's members by distance. Parallel over halos; sums are in `f64` and in a fixed order.
 
+use crate::cancel::guarded;
 use crate::cluster::halos::Halos;
 use crate::error::{Error, Result};
 use crate::geometry::{Boundary, Scalar, Space, length2};
@@ -94,7 +95,8 @@ pub fn measure_structure<'c, S: Scalar>(
     spheres: &[SphericalOverdensity],
     gravity: f64,
 ) -> Result<Vec<Structure>> {
-    structures_about(halos, particles, &centers.into(), spheres, gravity)
+    let centers = centers.into();
+    guarded(|| structures_about(halos, particles, &centers, spheres, gravity))
 }
 
 fn structures_about<S: Scalar>(
@@ -114,7 +116,7 @@ fn structures_about<S: Scalar>(
         return Err(Error::parameter_must("gravity", gravity, "positive and finite"));
     }
     centers.check()?;
-    let boundary = Boundary::agree(&[
+    let boundary = Boundary::common(&[
         ("the halos were found in", halos.boundary()),
         ("the centres were found in", centers.boundary()),
         ("the particles are in", &particles.boundary()?),

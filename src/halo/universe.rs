@@ -107,7 +107,7 @@ pub struct Universe {
     /// The stated units, or the units that fit the mean density of matter.
     known: KnownUnits,
     /// The units and their conversion, or the reason why they are unknown.
-    units: std::result::Result<(Units, Conversion), Lack>,
+    units: std::result::Result<(Units, Conversion), MissingUnits>,
     /// The source of the units, in words.
     source: &'static str,
     options: UniverseOptions,
@@ -115,7 +115,7 @@ pub struct Universe {
 
 /// The reason that units cannot be converted.
 #[derive(Clone, Debug, PartialEq)]
-enum Lack {
+enum MissingUnits {
     /// Unknown units of lengths or masses, and the reason.
     Units(String),
     /// An unknown Hubble constant, which the named unit needs.
@@ -135,10 +135,10 @@ impl Universe {
         let density = stated.matter.zip(side).map(|(mass, side)| mass / side.powi(3));
         let z = redshift.unwrap_or(0.0);
         let (found, source) = match (known.complete(), density.zip(omega_m)) {
-            (Some(units), _) => (Ok(units), "as told"),
+            (Some(units), _) => (Ok(units), "as specified"),
             (None, Some((density, omega_m))) => {
                 let found = Units::matching(density, omega_m, z, h, known).map_err(|error| error.to_string());
-                (found, "by the mean density of matter")
+                (found, "inferred from the mean density of matter")
             }
             (None, None) => {
                 let lacks = [
@@ -150,19 +150,19 @@ impl Universe {
                 let lacks = lacks.join(", ");
                 let them = if known.length.is_some() || known.mass.is_some() { "it" } else { "them" };
                 let why = format!(
-                    "the file does not say {them}, and to tell {them} from the density of matter it lacks {lacks}"
+                    "the file does not specify {them}, and inferring {them} from the density of matter also needs {lacks}"
                 );
                 (Err(why), "")
             }
         };
         // Readers have already converted velocities to peculiar ones.
         let peculiar = |unit| VelocityUnit { is_internal: false, ..unit };
-        let units = found.map_err(Lack::Units).and_then(|units| {
+        let units = found.map_err(MissingUnits::Units).and_then(|units| {
             let units = Units { velocity: peculiar(units.velocity), ..units };
             let lacks_h = |error: Error| match h {
-                None if !units.length.per_h => Lack::Hubble(units.length.to_string()),
-                None if !units.mass.per_h => Lack::Hubble(units.mass.to_string()),
-                _ => Lack::Units(error.to_string()),
+                None if !units.length.per_h => MissingUnits::Hubble(units.length.to_string()),
+                None if !units.mass.per_h => MissingUnits::Hubble(units.mass.to_string()),
+                _ => MissingUnits::Units(error.to_string()),
             };
             Ok((units, units.conversion(z, h).map_err(lacks_h)?))
         });
@@ -195,8 +195,8 @@ impl Universe {
     pub fn describe_units(&self) -> String {
         match (&self.units, self.lacking()) {
             (Ok(_), _) => format!("{}, {}", self.known, self.source),
-            (Err(Lack::Units(why)), _) if self.known.is_empty() => format!("not known: {why}"),
-            (Err(_), lacking) => format!("{}, as told; {}", self.known, lacking.unwrap_or_default()),
+            (Err(MissingUnits::Units(why)), _) if self.known.is_empty() => format!("not known: {why}"),
+            (Err(_), lacking) => format!("{}, as specified; {}", self.known, lacking.unwrap_or_default()),
         }
     }
 
@@ -204,11 +204,13 @@ impl Universe {
     /// `the unit of masses is not known: ..`. `None` if the units are complete.
     pub fn lacking(&self) -> Option<String> {
         match (self.units.as_ref().err()?, self.known.length, self.known.mass) {
-            (Lack::Hubble(unit), ..) => Some(format!("the Hubble constant h is not known, which {unit} needs")),
-            (Lack::Units(why), None, None) => Some(format!("the units of lengths and masses are not known: {why}")),
-            (Lack::Units(why), None, _) => Some(format!("the unit of lengths is not known: {why}")),
-            (Lack::Units(why), _, None) => Some(format!("the unit of masses is not known: {why}")),
-            (Lack::Units(why), ..) => Some(why.clone()),
+            (MissingUnits::Hubble(unit), ..) => Some(format!("the Hubble constant h is not known, which {unit} needs")),
+            (MissingUnits::Units(why), None, None) => {
+                Some(format!("the units of lengths and masses are not known: {why}"))
+            }
+            (MissingUnits::Units(why), None, _) => Some(format!("the unit of lengths is not known: {why}")),
+            (MissingUnits::Units(why), _, None) => Some(format!("the unit of masses is not known: {why}")),
+            (MissingUnits::Units(why), ..) => Some(why.clone()),
         }
     }
 
@@ -220,7 +222,7 @@ impl Universe {
     pub fn factors(&self, system: UnitSystem) -> Result<Factors> {
         let (units, to) = (self.known("other units")?.0, system.units());
         if units.length.frame != to.length.frame && self.redshift.is_none() {
-            let message = "between comoving and physical lengths is the redshift, which is not known";
+            let message = "conversions between comoving and physical lengths need the redshift, which is not known";
             return Err(Error::missing("redshift", message));
         }
         Factors::new(&units, &to, self.redshift.unwrap_or(0.0), self.h)
@@ -244,16 +246,16 @@ impl Universe {
     fn known(&self, what: &str) -> Result<(Units, Conversion)> {
         self.units.clone().map_err(|lack| {
             let (name, lacks) = match (lack, self.known.length, self.known.mass) {
-                (Lack::Hubble(unit), ..) => {
+                (MissingUnits::Hubble(unit), ..) => {
                     ("h", format!("the Hubble constant h, which is not known, for units in {unit}"))
                 }
-                (Lack::Units(why), None, Some(_)) => {
+                (MissingUnits::Units(why), None, Some(_)) => {
                     ("length_unit", format!("the unit of lengths, which is not known: {why}"))
                 }
-                (Lack::Units(why), Some(_), None) => {
+                (MissingUnits::Units(why), Some(_), None) => {
                     ("mass_unit", format!("the unit of masses, which is not known: {why}"))
                 }
-                (Lack::Units(why), ..) => ("units", format!("units, which are not known: {why}")),
+                (MissingUnits::Units(why), ..) => ("units", format!("units, which are not known: {why}")),
             };
             Error::missing(name, format!("{what} need {lacks}"))
         })
@@ -266,7 +268,7 @@ impl Universe {
     /// [`UniverseOptions::check`].
     pub fn thresholds(&self, overdensities: &[Overdensity], what: &str) -> Result<Vec<f64>> {
         let Some(omega_m) = self.omega_m else {
-            let message = format!("{what} need the density of matter, which the snapshot does not tell");
+            let message = format!("{what} need omega_m, which the snapshot does not specify");
             return Err(Error::missing("omega_m", message));
         };
         let critical_density = self.conversion(what)?.critical_density();
@@ -295,7 +297,7 @@ impl Universe {
     /// An unknown density of matter, unknown units, and all errors of [`Cosmology::halos_above`].
     pub fn halos_above(&self, masses: &[f64], function: MassFunction) -> Result<Vec<f64>> {
         let Some(omega_m) = self.omega_m else {
-            return Err(Error::missing("omega_m", "omega_m is not known"));
+            return Err(Error::missing("omega_m", "mass functions need omega_m, which the snapshot does not specify"));
         };
         let conversion = self.conversion("mass functions")?;
         let masses: Vec<f64> = masses.iter().map(|mass| 1e10 * conversion.mass * mass).collect();

@@ -73,9 +73,12 @@ impl<S: Scalar, const D: usize> Pairs<'_, S, D> {
         let of = self.item(i);
         let blocks = Blocks::new(&self.row.lo, self.row.hi.as_ref(), &(i + 1..n));
         for block in 0..blocks.count() {
-            let lanes =
-                if points { metric.lanes(&of.lo, &blocks, block) } else { metric.box_lanes(&of, &blocks, block) };
-            for bit in bits(S::at_most(isa, &lanes, self.reach.maybe)) {
+            let lanes = if points {
+                metric.point_distances2(&of.lo, &blocks, block)
+            } else {
+                metric.box_distances2(&of, &blocks, block)
+            };
+            for bit in bits(S::at_most(isa, &lanes, self.reach.possible_limit)) {
                 // The last lanes may extend past the end of the array.
                 let j = i + 1 + block * LANES + bit;
                 if j < n && self.row.space.min_distance2(&of, &self.item(j)) <= self.reach.radius2 {

@@ -22,8 +22,8 @@ use std::collections::BinaryHeap;
 use crate::cluster::Halos;
 use crate::error::Result;
 use crate::geometry::{Aabb, Bounded, Scalar};
-use crate::halo::centers::direct::{Best, MostBound, NO_TERMS, Sum, Terms, add, rounding, sums};
-use crate::halo::centers::members::{Members, PADDING};
+use crate::halo::centers::direct::{MostBound, MostBoundMember, NO_TERMS, Sum, Terms, add, rounding, sums};
+use crate::halo::centers::members::{PADDING, ScaledMembers};
 use crate::halo::{CenterFinder, Centers};
 use crate::parallel::{Scratch, map};
 use crate::reference::check_most_bound;
@@ -99,7 +99,7 @@ pub fn most_bound_a_star<T: Bounded<S, 3>, S: Scalar>(
     finder.run_by(points, halos, &|members| Ok(most_bound(members)))
 }
 
-fn most_bound(members: &Members) -> Option<MostBound> {
+fn most_bound(members: &ScaledMembers) -> Option<MostBound> {
     let grid = Grid::new(members);
     let margin = 1.0 + 4.0 * rounding(members.len());
     let n = members.len() as u64;
@@ -123,7 +123,7 @@ fn most_bound(members: &Members) -> Option<MostBound> {
         }
         if batch.is_empty() {
             let Candidate { upper: potential, member, .. } = heap.pop()?;
-            return Some(MostBound { best: Best { member, potential }, pairs, coincident });
+            return Some(MostBound { best: MostBoundMember { member, potential }, pairs, coincident });
         }
         let (last, others): (Vec<Candidate>, Vec<Candidate>) =
             batch.into_iter().partition(|candidate| candidate.level + 1 == LAST_LEVEL);
@@ -150,7 +150,7 @@ fn most_bound(members: &Members) -> Option<MostBound> {
 
 /// The members sorted into cells.
 struct Grid<'a> {
-    members: &'a Members,
+    members: &'a ScaledMembers,
     /// The width of a cell.
     width: f64,
     /// The position in `columns` of the first member of each occupied cell, followed by the end.
@@ -165,7 +165,7 @@ struct Grid<'a> {
 }
 
 impl<'a> Grid<'a> {
-    fn new(members: &'a Members) -> Self {
+    fn new(members: &'a ScaledMembers) -> Self {
         let n = members.len();
         let corners = (0..n).map(|member| Aabb::point(members.position(member)));
         let bounds = corners.fold(Aabb::EMPTY, |all, point| all.union(&point));

@@ -20,8 +20,8 @@ use rustfft::{Fft, FftDirection};
 use crate::cluster::Halos;
 use crate::error::{Error, Result};
 use crate::geometry::{Aabb, Bounded, Scalar};
-use crate::halo::centers::direct::{Best, MostBound, sums};
-use crate::halo::centers::members::Members;
+use crate::halo::centers::direct::{MostBound, MostBoundMember, sums};
+use crate::halo::centers::members::ScaledMembers;
 use crate::halo::{CenterFinder, Centers};
 use crate::parallel::{Scratch, fill};
 use crate::reference::check_most_bound;
@@ -68,7 +68,7 @@ pub fn most_bound_poisson<T: Bounded<S, 3>, S: Scalar>(
     finder.run_by(points, halos, &|members| Ok(most_bound(members, grid.cells, grid.search)))
 }
 
-fn most_bound(members: &Members, cells: usize, search: usize) -> Option<MostBound> {
+fn most_bound(members: &ScaledMembers, cells: usize, search: usize) -> Option<MostBound> {
     // `Radix4` handles powers of two only. A planner for any length would compile all algorithms of `rustfft`.
     let lattice = Lattice::new(members, (cells + 1).next_power_of_two() - 1);
     let lowest = lattice.lowest(members);
@@ -86,7 +86,7 @@ fn most_bound(members: &Members, cells: usize, search: usize) -> Option<MostBoun
     let sums = sums(members, &targets);
     let pairs = targets.len() as u64 * (members.len() as u64 - 1);
     let coincident = sums.iter().map(|sum| u64::from(sum.n_coincident - 1)).sum::<u64>() / 2;
-    Best::of(members, &targets, &sums).map(|best| MostBound { best, pairs, coincident })
+    MostBoundMember::of(members, &targets, &sums).map(|best| MostBound { best, pairs, coincident })
 }
 
 /// A lattice with points 1 to `n` along each axis; 0 and `n` + 1 are the faces of the box.
@@ -97,7 +97,7 @@ struct Lattice {
 }
 
 impl Lattice {
-    fn new(members: &Members, n: usize) -> Self {
+    fn new(members: &ScaledMembers, n: usize) -> Self {
         let corners = (0..members.len()).map(|member| Aabb::point(members.position(member)));
         let bounds = corners.fold(Aabb::EMPTY, |all, point| all.union(&point));
         let widest = (0..3).map(|k| bounds.hi[k] - bounds.lo[k]).fold(0.0, f64::max);
@@ -114,7 +114,7 @@ impl Lattice {
     }
 
     /// The lattice point with the lowest potential, ties by index.
-    fn lowest(&self, members: &Members) -> [f64; 3] {
+    fn lowest(&self, members: &ScaledMembers) -> [f64; 3] {
         let n = self.n;
         let mut grid = self.density(members);
         let fft = Radix4::new(2 * (n + 1), FftDirection::Forward);
@@ -144,7 +144,7 @@ impl Lattice {
 
     /// The masses at the lattice points, the first axis fastest; each member's mass is divided among the eight points
     /// around it.
-    fn density(&self, members: &Members) -> Vec<f64> {
+    fn density(&self, members: &ScaledMembers) -> Vec<f64> {
         let n = self.n;
         let mut grid = vec![0.0; n * n * n];
         for member in 0..members.len() {

@@ -44,7 +44,7 @@ impl<S: Scalar, const D: usize> Bvh<S, D> {
         if self.is_empty() || !ray.is_proper() {
             return None;
         }
-        let mut left = [(0.0, 0u32); DEPTH];
+        let mut pending = [(0.0, 0u32); DEPTH];
         let mut len = 0;
         let (mut at, mut enter) = (0, ray.enters(&self.bounds()));
         loop {
@@ -58,7 +58,7 @@ impl<S: Scalar, const D: usize> Bvh<S, D> {
                         (near, far) = (far, near);
                     }
                     if far.0 <= most && len < DEPTH {
-                        left[len] = (far.0, far.1 as u32);
+                        pending[len] = (far.0, far.1 as u32);
                         len += 1;
                     }
                     (enter, at) = near;
@@ -80,7 +80,7 @@ impl<S: Scalar, const D: usize> Bvh<S, D> {
                 return best;
             }
             len -= 1;
-            (enter, at) = (left[len].0, left[len].1 as usize);
+            (enter, at) = (pending[len].0, pending[len].1 as usize);
         }
     }
 }

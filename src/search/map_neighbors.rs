@@ -21,11 +21,11 @@ use crate::geometry::Scalar;
 use crate::memory::{append, collected};
 use crate::parallel::for_tasks;
 use crate::precompiled::precompiled;
-use crate::search::ball_predicate::{BallPredicates, with_predicate};
+use crate::search::radius_test::{RadiusTests, with_radius_test};
 use crate::simd::{Isa, dispatch};
 
 /// A callback with the index of a primitive and the vector of its neighbours, called in parallel.
-type Found<'a> = &'a (dyn Fn(u32, &dyn Any) + Sync);
+type NeighborsCallback<'a> = &'a (dyn Fn(u32, &dyn Any) + Sync);
 
 impl<S: Scalar, const D: usize> Bvh<S, D> {
     /// Calls `value` with the index and the neighbours of each stored primitive, in parallel, and returns the results
@@ -93,52 +93,52 @@ impl<S: Scalar, const D: usize> Bvh<S, D> {
 }
 
 precompiled! {
-    fn each_list = each_list_of(tree: same_ref &Bvh<S, D>, radius: keep f64, found: keep Found<'_>) -> ()
+    fn each_list = each_list_of(tree: same_ref &Bvh<S, D>, radius: keep f64, visit: keep NeighborsCallback<'_>) -> ()
 }
 
-fn each_list_of<S: Scalar, const D: usize>(tree: &Bvh<S, D>, radius: f64, found: Found<'_>) {
+fn each_list_of<S: Scalar, const D: usize>(tree: &Bvh<S, D>, radius: f64, visit: NeighborsCallback<'_>) {
     tree.kept().reserve::<Lists<'static, S, D>>(tree.end().div_ceil(TASK));
-    let predicates = BallPredicates::new(tree, radius);
+    let tests = RadiusTests::new(tree, radius);
     for_tasks(tree.end(), TASK, &|nodes: Range<usize>| {
         Lists::with_kept(tree, |lists| {
             dispatch!(isa => for leaf in nodes {
                 if tree.is_leaf(leaf) {
                     lists.near.clear();
-                    each_of_leaf(tree, isa, &predicates, leaf, lists, found);
+                    each_of_leaf(tree, isa, &tests, leaf, lists, visit);
                 }
             });
         });
     });
 }
 
-/// Calls `found` with each primitive of a leaf.
+/// Calls `visit` with each primitive of a leaf.
 #[inline(always)]
 fn each_of_leaf<'t, S: Scalar, I: Isa, const D: usize>(
     tree: &'t Bvh<S, D>,
     isa: I,
-    predicates: &BallPredicates<S, D>,
+    tests: &RadiusTests<S, D>,
     leaf: usize,
     lists: &mut Lists<'t, S, D>,
-    found: Found<'_>,
+    visit: NeighborsCallback<'_>,
 ) {
-    with_predicate!(I, predicates, tree.node(leaf), |ball| {
-        list_leaves(tree, isa, ball, leaf, &mut lists.near);
+    with_radius_test!(I, tests, tree.node(leaf), |test| {
+        list_leaves(tree, isa, test, leaf, &mut lists.near);
         for (i, position) in tree.span(leaf).enumerate() {
             lists.hits.clear();
             let item = tree.item(position);
             for there in reached(&lists.near, i) {
-                let hits = bits(ball.hits(isa, &item, there)).map(|bit| there.first + bit);
+                let hits = bits(test.hits(isa, &item, there)).map(|bit| there.first + bit);
                 append(&mut lists.hits, hits.map(|at| u64::from(tree.order()[at]) << 32 | at as u64));
             }
-            lists.call(tree, position, found);
+            lists.call(tree, position, visit);
         }
     });
 }
 
 impl<S: Scalar, const D: usize> Lists<'_, S, D> {
-    /// Calls `found` with a primitive and its sorted hits.
+    /// Calls `visit` with a primitive and its sorted hits.
     #[inline(never)]
-    fn call(&mut self, tree: &Bvh<S, D>, position: usize, found: Found<'_>) {
+    fn call(&mut self, tree: &Bvh<S, D>, position: usize, visit: NeighborsCallback<'_>) {
         let space = tree.space();
         let own = tree.item(position);
         self.hits.sort_unstable();
@@ -149,6 +149,6 @@ impl<S: Scalar, const D: usize> Lists<'_, S, D> {
                 if tree.holds_points() { space.offset(&own.lo, &other.lo) } else { space.min_offset(&own, &other) };
             NeighborAt { index: (hit >> 32) as u32, distance2: offset.iter().fold(0.0, |sum, d| sum + d * d), offset }
         }));
-        found(tree.order()[position], &self.neighbors);
+        visit(tree.order()[position], &self.neighbors);
     }
 }

@@ -1,11 +1,11 @@
 //! Searches: range queries, neighbours of all stored points, pairs, nearest neighbours, rays, and trees that own
 //! their primitives.
 
-pub(crate) mod ball_predicate;
+pub(crate) mod radius_test;
 mod cast;
+pub(crate) mod leaf_neighborhood;
 mod map_neighbors;
 pub(crate) mod mesh;
-pub(crate) mod nearby;
 pub(crate) mod nearest;
 mod neighbors;
 pub(crate) mod pairs;

@@ -15,7 +15,7 @@ use crate::geometry::{Blocks, Scalar};
 use crate::memory::{append, renew};
 use crate::parallel::{for_tasks, map_tasks, plain, shared};
 use crate::precompiled::precompiled;
-use crate::search::ball_predicate::{BallPredicate, BallPredicates, with_predicate};
+use crate::search::radius_test::{RadiusTest, RadiusTests, with_radius_test};
 use crate::simd::{Isa, dispatch};
 
 /// Nodes per parallel task.
@@ -38,7 +38,7 @@ pub struct NeighborAt<const D: usize> {
 }
 
 /// A leaf near another leaf, and a mask of the other leaf's primitives that may have neighbours in it.
-pub(super) type Near<'t, S, const D: usize> = (Blocks<'t, S, D>, u32);
+pub(super) type LeafCandidates<'t, S, const D: usize> = (Blocks<'t, S, D>, u32);
 
 impl<S: Scalar, const D: usize> Bvh<S, D> {
     /// The number of stored primitives within `radius` of each stored primitive, itself included, in the caller's
@@ -117,11 +117,11 @@ fn count_all<S: Scalar, const D: usize>(tree: &Bvh<S, D>, radius: f64, mut count
 
 /// Calls `found` with the index and the count of each primitive.
 fn for_each_count<S: Scalar, const D: usize>(tree: &Bvh<S, D>, radius: f64, found: &(impl Fn(u32, u32) + Sync)) {
-    let predicates = BallPredicates::new(tree, radius);
+    let tests = RadiusTests::new(tree, radius);
     for_tasks(tree.end(), TASK, &|nodes: Range<usize>| {
         dispatch!(isa => for leaf in nodes {
             if tree.is_leaf(leaf) {
-                let own = count_leaf(tree, isa, &predicates, leaf);
+                let own = count_leaf(tree, isa, &tests, leaf);
                 for (position, count) in tree.span(leaf).zip(own) {
                     found(tree.order()[position], count);
                 }
@@ -151,13 +151,13 @@ fn list_all_in<S: Scalar, const D: usize>(
     renew(&mut values, sum, sum / 4);
     let values = shared(values);
     tree.kept().reserve::<Lists<'static, S, D>>(tree.end().div_ceil(TASK));
-    let predicates = BallPredicates::new(tree, radius);
+    let tests = RadiusTests::new(tree, radius);
     for_tasks(tree.end(), TASK, &|nodes: Range<usize>| {
         Lists::with_kept(tree, |lists| {
             dispatch!(isa => for leaf in nodes {
                 if tree.is_leaf(leaf) {
                     lists.near.clear();
-                    write_leaf(tree, isa, &predicates, leaf, &mut lists.near, &offsets, &values);
+                    write_leaf(tree, isa, &tests, leaf, &mut lists.near, &offsets, &values);
                 }
             });
         });
@@ -167,7 +167,7 @@ fn list_all_in<S: Scalar, const D: usize>(
 
 /// Scratch memory of a task that lists neighbours.
 pub(super) struct Lists<'t, S, const D: usize> {
-    pub near: Vec<Near<'t, S, D>>,
+    pub near: Vec<LeafCandidates<'t, S, D>>,
     /// For each neighbour, its index in the high half and its position in tree order in the low half.
     pub hits: Vec<u64>,
     pub neighbors: Vec<NeighborAt<D>>,
@@ -191,7 +191,7 @@ impl<'t, S: Scalar, const D: usize> Lists<'t, S, D> {
             let Lists { mut near, hits, neighbors } = lists;
             near.clear();
             // Collected in place, which keeps the memory.
-            let near = near.into_iter().map(|_: Near<'t, S, D>| unreachable!("it was cleared")).collect();
+            let near = near.into_iter().map(|_: LeafCandidates<'t, S, D>| unreachable!("it was cleared")).collect();
             *kept = Lists { near, hits, neighbors };
             if kept.bytes() > MOST_KEPT {
                 *kept = Lists::default();
@@ -200,7 +200,7 @@ impl<'t, S: Scalar, const D: usize> Lists<'t, S, D> {
     }
 
     fn bytes(&self) -> usize {
-        size_of::<Near<'t, S, D>>() * self.near.capacity()
+        size_of::<LeafCandidates<'t, S, D>>() * self.near.capacity()
             + size_of::<u64>() * self.hits.capacity()
             + size_of::<NeighborAt<D>>() * self.neighbors.capacity()
     }
@@ -211,21 +211,21 @@ impl<'t, S: Scalar, const D: usize> Lists<'t, S, D> {
 fn write_leaf<'t, S: Scalar, I: Isa, const D: usize>(
     tree: &'t Bvh<S, D>,
     isa: I,
-    predicates: &BallPredicates<S, D>,
+    tests: &RadiusTests<S, D>,
     leaf: usize,
-    near: &mut Vec<Near<'t, S, D>>,
+    near: &mut Vec<LeafCandidates<'t, S, D>>,
     offsets: &[usize],
     values: &[AtomicU32],
 ) {
-    with_predicate!(I, predicates, tree.node(leaf), |ball| {
-        list_leaves(tree, isa, ball, leaf, near);
+    with_radius_test!(I, tests, tree.node(leaf), |test| {
+        list_leaves(tree, isa, test, leaf, near);
         for (i, position) in tree.span(leaf).enumerate() {
             let index = tree.order()[position] as usize;
             let mut slots = values[offsets[index]..offsets[index + 1]].iter();
             let item = tree.item(position);
             for there in reached(near, i) {
                 let order = &tree.order()[there.first..][..there.len];
-                let hits = bits(ball.hits(isa, &item, there));
+                let hits = bits(test.hits(isa, &item, there));
                 hits.zip(&mut slots).for_each(|(bit, slot)| slot.store(order[bit], Relaxed));
             }
         }
@@ -233,13 +233,13 @@ fn write_leaf<'t, S: Scalar, I: Isa, const D: usize>(
 }
 
 fn list_all<S: Scalar, const D: usize>(tree: &Bvh<S, D>, radius: f64) -> Csr<u32> {
-    let predicates = BallPredicates::new(tree, radius);
+    let tests = RadiusTests::new(tree, radius);
     let chunks = map_tasks(tree.end(), TASK, &|nodes: Range<usize>| {
         let mut chunk = CsrChunk::default();
         let mut near = Vec::new();
         dispatch!(isa => for leaf in nodes {
             if tree.is_leaf(leaf) {
-                list_leaf(tree, isa, &predicates, leaf, &mut near, &mut chunk);
+                list_leaf(tree, isa, &tests, leaf, &mut near, &mut chunk);
             }
         });
         chunk
@@ -252,17 +252,17 @@ fn list_all<S: Scalar, const D: usize>(tree: &Bvh<S, D>, radius: f64) -> Csr<u32
 fn count_leaf<S: Scalar, I: Isa, const D: usize>(
     tree: &Bvh<S, D>,
     isa: I,
-    predicates: &BallPredicates<S, D>,
+    tests: &RadiusTests<S, D>,
     leaf: usize,
 ) -> [u32; LEAF] {
-    with_predicate!(I, predicates, tree.node(leaf), |ball| count_leaf_by(tree, isa, ball, leaf))
+    with_radius_test!(I, tests, tree.node(leaf), |test| count_leaf_by(tree, isa, test, leaf))
 }
 
 #[inline(always)]
-fn count_leaf_by<S: Scalar, I: Isa, const D: usize, const P: bool>(
+fn count_leaf_by<S: Scalar, I: Isa, const D: usize, const GENERAL: bool>(
     tree: &Bvh<S, D>,
     isa: I,
-    ball: &BallPredicate<S, D, P>,
+    test: &RadiusTest<S, D, GENERAL>,
     leaf: usize,
 ) -> [u32; LEAF] {
     let mut counts = [0; LEAF];
@@ -272,10 +272,10 @@ fn count_leaf_by<S: Scalar, I: Isa, const D: usize, const P: bool>(
         0..tree.end(),
         #[inline(always)]
         |at, node| {
-            if !ball.meets(bounds, &node.bounds) {
+            if !test.meets(bounds, &node.bounds) {
                 return Step::Skip;
             }
-            if ball.covers(bounds, &node.bounds) {
+            if test.covers(bounds, &node.bounds) {
                 // All primitives of the node, without a test of each.
                 let all = tree.span(at).len() as u32;
                 counts.iter_mut().for_each(|count| *count += all);
@@ -283,8 +283,8 @@ fn count_leaf_by<S: Scalar, I: Isa, const D: usize, const P: bool>(
             }
             if tree.is_leaf(at) {
                 let there = tree.blocks(&tree.span(at));
-                for bit in bits(ball.candidates(isa, &node.bounds, &here)) {
-                    counts[bit] += ball.hits(isa, &tree.item(here.first + bit), &there).count_ones();
+                for bit in bits(test.candidates(isa, &node.bounds, &here)) {
+                    counts[bit] += test.hits(isa, &tree.item(here.first + bit), &there).count_ones();
                 }
             }
             Step::Enter
@@ -298,27 +298,27 @@ fn count_leaf_by<S: Scalar, I: Isa, const D: usize, const P: bool>(
 fn list_leaf<'t, S: Scalar, I: Isa, const D: usize>(
     tree: &'t Bvh<S, D>,
     isa: I,
-    predicates: &BallPredicates<S, D>,
+    tests: &RadiusTests<S, D>,
     leaf: usize,
-    near: &mut Vec<Near<'t, S, D>>,
+    near: &mut Vec<LeafCandidates<'t, S, D>>,
     chunk: &mut CsrChunk<u32>,
 ) {
     let own = tree.span(leaf);
     near.clear();
-    with_predicate!(I, predicates, tree.node(leaf), |ball| {
-        list_leaves(tree, isa, ball, leaf, near);
-        list_hits(tree, isa, ball, own, near, chunk);
+    with_radius_test!(I, tests, tree.node(leaf), |test| {
+        list_leaves(tree, isa, test, leaf, near);
+        list_hits(tree, isa, test, own, near, chunk);
     });
 }
 
 /// Lists the leaves that a leaf meets, each with a mask of the leaf's primitives that may have neighbours in it.
 #[inline(always)]
-pub(super) fn list_leaves<'t, S: Scalar, I: Isa, const D: usize, const P: bool>(
+pub(super) fn list_leaves<'t, S: Scalar, I: Isa, const D: usize, const GENERAL: bool>(
     tree: &'t Bvh<S, D>,
     isa: I,
-    ball: &BallPredicate<S, D, P>,
+    test: &RadiusTest<S, D, GENERAL>,
     leaf: usize,
-    near: &mut Vec<Near<'t, S, D>>,
+    near: &mut Vec<LeafCandidates<'t, S, D>>,
 ) {
     let here = tree.blocks(&tree.span(leaf));
     let bounds = &tree.node(leaf).bounds;
@@ -326,11 +326,11 @@ pub(super) fn list_leaves<'t, S: Scalar, I: Isa, const D: usize, const P: bool>(
         0..tree.end(),
         #[inline(always)]
         |at, node| {
-            if !ball.meets(bounds, &node.bounds) {
+            if !test.meets(bounds, &node.bounds) {
                 return Step::Skip;
             }
             if tree.is_leaf(at) {
-                near.push((tree.blocks(&tree.span(at)), ball.candidates(isa, &node.bounds, &here)));
+                near.push((tree.blocks(&tree.span(at)), test.candidates(isa, &node.bounds, &here)));
             }
             Step::Enter
         },
@@ -338,12 +338,12 @@ pub(super) fn list_leaves<'t, S: Scalar, I: Isa, const D: usize, const P: bool>(
 }
 
 #[inline(always)]
-fn list_hits<S: Scalar, I: Isa, const D: usize, const P: bool>(
+fn list_hits<S: Scalar, I: Isa, const D: usize, const GENERAL: bool>(
     tree: &Bvh<S, D>,
     isa: I,
-    ball: &BallPredicate<S, D, P>,
+    test: &RadiusTest<S, D, GENERAL>,
     own: Range<usize>,
-    near: &[Near<'_, S, D>],
+    near: &[LeafCandidates<'_, S, D>],
     chunk: &mut CsrChunk<u32>,
 ) {
     for (i, position) in own.enumerate() {
@@ -351,7 +351,7 @@ fn list_hits<S: Scalar, I: Isa, const D: usize, const P: bool>(
         let item = tree.item(position);
         for there in reached(near, i) {
             let order = &tree.order()[there.first..][..there.len];
-            append(&mut chunk.values, bits(ball.hits(isa, &item, there)).map(|bit| order[bit]));
+            append(&mut chunk.values, bits(test.hits(isa, &item, there)).map(|bit| order[bit]));
         }
         chunk.lengths.push((chunk.values.len() - before) as u32);
     }
@@ -360,7 +360,7 @@ fn list_hits<S: Scalar, I: Isa, const D: usize, const P: bool>(
 /// The leaves in which primitive `i` of a leaf may have neighbours.
 #[inline(always)]
 pub(super) fn reached<'n, 't, S, const D: usize>(
-    near: &'n [Near<'t, S, D>],
+    near: &'n [LeafCandidates<'t, S, D>],
     i: usize,
 ) -> impl Iterator<Item = &'n Blocks<'t, S, D>> {
     near.iter().filter(move |(_, candidates)| candidates >> i & 1 == 1).map(|(there, _)| there)

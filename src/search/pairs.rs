@@ -15,7 +15,7 @@ use crate::geometry::Scalar;
 use crate::memory::append;
 use crate::parallel::{for_tasks, list_tasks, map_tasks};
 use crate::precompiled::precompiled;
-use crate::search::ball_predicate::{BallPredicate, BallPredicates, with_predicate};
+use crate::search::radius_test::{RadiusTest, RadiusTests, with_radius_test};
 use crate::simd::{Isa, dispatch};
 
 /// Nodes per parallel task.
@@ -33,13 +33,13 @@ pub(crate) struct LeafPairs<'a> {
     pub first: usize,
     pub other_first: usize,
     /// A mask of the primitives of the leaf that may have hits.
-    pub rows: u32,
-    /// For each primitive in `rows`, a mask of the primitives of the other leaf that form a pair with it.
+    pub candidates: u32,
+    /// For each primitive in `candidates`, a mask of the primitives of the other leaf that form a pair with it.
     pub hits: &'a [u32; LEAF],
 }
 
 /// A callback for the pairs of two leaves, called in parallel.
-pub(crate) type Found<'a> = &'a (dyn Fn(&LeafPairs) + Sync);
+pub(crate) type PairCallback<'a> = &'a (dyn Fn(&LeafPairs) + Sync);
 
 impl<S: Scalar, const D: usize> Bvh<S, D> {
     /// Calls `visit` once for every pair of stored primitives within `radius` of each other, in parallel and in
@@ -59,7 +59,7 @@ impl<S: Scalar, const D: usize> Bvh<S, D> {
     pub fn for_each_pair(&self, radius: impl Into<f64>, visit: impl Fn(u32, u32) + Sync) {
         let order = self.order();
         each_leaf_pair(self, radius.into(), false, &|pairs| {
-            for row in bits(pairs.rows) {
+            for row in bits(pairs.candidates) {
                 for bit in bits(pairs.hits[row]) {
                     let (i, j) = (order[pairs.first + row], order[pairs.other_first + bit]);
                     visit(i.min(j), i.max(j));
@@ -115,10 +115,10 @@ impl<S: Scalar, const D: usize> Bvh<S, D> {
 
 precompiled! { fn count = count_all(tree: same_ref &Bvh<S, D>, radius: keep f64) -> u64 }
 precompiled! {
-    /// Calls `found` with the pairs of every two leaves that may have pairs. `once` skips nodes that
+    /// Calls `visit` with the pairs of every two leaves that may have pairs. `once` skips nodes that
     /// [duplicate](Bvh::duplicates_predecessor) the point before them.
     pub(crate) fn each_leaf_pair = each_leaf_pair_of(
-        tree: same_ref &Bvh<S, D>, radius: keep f64, once: keep bool, found: keep Found<'_>
+        tree: same_ref &Bvh<S, D>, radius: keep f64, once: keep bool, visit: keep PairCallback<'_>
     ) -> ()
 }
 
@@ -136,12 +136,12 @@ fn ascending(lists: &Csr<u32>) -> Vec<[u32; 2]> {
 }
 
 fn count_all<S: Scalar, const D: usize>(tree: &Bvh<S, D>, radius: f64) -> u64 {
-    let predicates = BallPredicates::new(tree, radius);
+    let tests = RadiusTests::new(tree, radius);
     let counts = map_tasks(tree.end(), TASK, &|nodes: Range<usize>| {
         let mut count = 0;
         dispatch!(isa => for leaf in nodes {
             if tree.is_leaf(leaf) {
-                count += count_of_leaf(tree, isa, &predicates, leaf);
+                count += count_of_leaf(tree, isa, &tests, leaf);
             }
         });
         count
@@ -149,12 +149,12 @@ fn count_all<S: Scalar, const D: usize>(tree: &Bvh<S, D>, radius: f64) -> u64 {
     counts.into_iter().sum()
 }
 
-fn each_leaf_pair_of<S: Scalar, const D: usize>(tree: &Bvh<S, D>, radius: f64, once: bool, found: Found<'_>) {
-    let predicates = BallPredicates::new(tree, radius);
+fn each_leaf_pair_of<S: Scalar, const D: usize>(tree: &Bvh<S, D>, radius: f64, once: bool, visit: PairCallback<'_>) {
+    let tests = RadiusTests::new(tree, radius);
     for_tasks(tree.end(), TASK, &|nodes: Range<usize>| {
         dispatch!(isa => for leaf in nodes {
             if tree.is_leaf(leaf) && !(once && tree.duplicates_predecessor(leaf)) {
-                pairs_of_leaf(tree, isa, &predicates, leaf, once, found);
+                pairs_of_leaf(tree, isa, &tests, leaf, once, visit);
             }
         });
     });
@@ -165,43 +165,43 @@ fn each_leaf_pair_of<S: Scalar, const D: usize>(tree: &Bvh<S, D>, radius: f64, o
 fn count_of_leaf<S: Scalar, I: Isa, const D: usize>(
     tree: &Bvh<S, D>,
     isa: I,
-    predicates: &BallPredicates<S, D>,
+    tests: &RadiusTests<S, D>,
     leaf: usize,
 ) -> u64 {
-    with_predicate!(I, predicates, tree.node(leaf), |ball| count_by(tree, isa, ball, leaf))
+    with_radius_test!(I, tests, tree.node(leaf), |test| count_by(tree, isa, test, leaf))
 }
 
 #[inline(always)]
-fn count_by<S: Scalar, I: Isa, const D: usize, const P: bool>(
+fn count_by<S: Scalar, I: Isa, const D: usize, const GENERAL: bool>(
     tree: &Bvh<S, D>,
     isa: I,
-    ball: &BallPredicate<S, D, P>,
+    test: &RadiusTest<S, D, GENERAL>,
     leaf: usize,
 ) -> u64 {
     let own = tree.span(leaf);
     let mut count = 0;
     let here = tree.blocks(&own);
     for position in own.clone() {
-        let hits = ball.hits(isa, &tree.item(position), &here);
-        count += u64::from((hits & behind(true, position - own.start)).count_ones());
+        let hits = test.hits(isa, &tree.item(position), &here);
+        count += u64::from((hits & later_mask(true, position - own.start)).count_ones());
     }
     let bounds = &tree.node(leaf).bounds;
     tree.walk(
-        tree.behind(leaf),
+        tree.nodes_after(leaf),
         #[inline(always)]
         |at, node| {
-            if !ball.meets(bounds, &node.bounds) {
+            if !test.meets(bounds, &node.bounds) {
                 return Step::Skip;
             }
-            if ball.covers(bounds, &node.bounds) {
+            if test.covers(bounds, &node.bounds) {
                 // All pairs of the two nodes, without a test of each.
                 count += own.len() as u64 * tree.span(at).len() as u64;
                 return Step::Skip;
             }
             if tree.is_leaf(at) {
                 let there = tree.blocks(&tree.span(at));
-                for bit in bits(ball.candidates(isa, &node.bounds, &here)) {
-                    count += u64::from(ball.hits(isa, &tree.item(own.start + bit), &there).count_ones());
+                for bit in bits(test.candidates(isa, &node.bounds, &here)) {
+                    count += u64::from(test.hits(isa, &tree.item(own.start + bit), &there).count_ones());
                 }
             }
             Step::Enter
@@ -213,31 +213,31 @@ fn count_by<S: Scalar, I: Isa, const D: usize, const P: bool>(
 /// A mask of the primitives that may form a pair with primitive `bit` of a leaf: those after it in its own leaf, all
 /// in others.
 #[inline(always)]
-fn behind(is_own: bool, bit: usize) -> u32 {
+fn later_mask(is_own: bool, bit: usize) -> u32 {
     if is_own { !1 << bit } else { u32::MAX }
 }
 
-/// Calls `found` with the pairs within a leaf, and those between the leaf and the leaves after it.
+/// Calls `visit` with the pairs within a leaf, and those between the leaf and the leaves after it.
 #[inline(always)]
 fn pairs_of_leaf<S: Scalar, I: Isa, const D: usize>(
     tree: &Bvh<S, D>,
     isa: I,
-    predicates: &BallPredicates<S, D>,
+    tests: &RadiusTests<S, D>,
     leaf: usize,
     once: bool,
-    found: Found<'_>,
+    visit: PairCallback<'_>,
 ) {
-    with_predicate!(I, predicates, tree.node(leaf), |ball| pairs_by(tree, isa, ball, leaf, once, found));
+    with_radius_test!(I, tests, tree.node(leaf), |test| pairs_by(tree, isa, test, leaf, once, visit));
 }
 
 #[inline(always)]
-fn pairs_by<S: Scalar, I: Isa, const D: usize, const P: bool>(
+fn pairs_by<S: Scalar, I: Isa, const D: usize, const GENERAL: bool>(
     tree: &Bvh<S, D>,
     isa: I,
-    ball: &BallPredicate<S, D, P>,
+    test: &RadiusTest<S, D, GENERAL>,
     leaf: usize,
     once: bool,
-    found: Found<'_>,
+    visit: PairCallback<'_>,
 ) {
     let here = tree.blocks(&tree.span(leaf));
     let first = here.first;
@@ -247,16 +247,16 @@ fn pairs_by<S: Scalar, I: Isa, const D: usize, const P: bool>(
         leaf..tree.end(),
         #[inline(always)]
         |at, node| {
-            if !ball.meets(bounds, &node.bounds) || (once && tree.duplicates_predecessor(at)) {
+            if !test.meets(bounds, &node.bounds) || (once && tree.duplicates_predecessor(at)) {
                 return Step::Skip;
             }
             if tree.is_leaf(at) {
                 let there = tree.blocks(&tree.span(at));
-                let rows = ball.candidates(isa, &node.bounds, &here);
-                for bit in bits(rows) {
-                    hits[bit] = ball.hits(isa, &tree.item(first + bit), &there) & behind(at == leaf, bit);
+                let candidates = test.candidates(isa, &node.bounds, &here);
+                for bit in bits(candidates) {
+                    hits[bit] = test.hits(isa, &tree.item(first + bit), &there) & later_mask(at == leaf, bit);
                 }
-                found(&LeafPairs { leaf, other: at, first, other_first: there.first, rows, hits: &hits });
+                visit(&LeafPairs { leaf, other: at, first, other_first: there.first, candidates, hits: &hits });
             }
             Step::Enter
         },

@@ -15,7 +15,7 @@ use crate::csr::{Csr, CsrChunk};
 use crate::geometry::{Aabb, Query, Scalar};
 use crate::memory::{append, collected, zeroed};
 use crate::parallel::{for_tasks, map_tasks};
-use crate::search::ball_predicate::BallPredicate;
+use crate::search::radius_test::RadiusTest;
 use crate::simd::{Baseline, dispatch};
 
 /// The hits of one query: an iterator over indices into the slice from which the tree was built.
@@ -150,9 +150,9 @@ fn hits_in_leaf<S: Scalar, const D: usize>(tree: &Bvh<S, D>, query: &impl Query<
     };
     let center = Aabb::point(tree.space().wrap(ball.center));
     if tree.space().period().is_some() {
-        BallPredicate::<S, D, true>::new(tree, ball.radius).hits(Baseline::<false>, &center, &tree.blocks(&span))
+        RadiusTest::<S, D, true>::new(tree, ball.radius).hits(Baseline::<false>, &center, &tree.blocks(&span))
     } else {
-        BallPredicate::<S, D, false>::new(tree, ball.radius).hits(Baseline::<false>, &center, &tree.blocks(&span))
+        RadiusTest::<S, D, false>::new(tree, ball.radius).hits(Baseline::<false>, &center, &tree.blocks(&span))
     }
 }
 

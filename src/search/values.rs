@@ -238,7 +238,7 @@ impl<T: Bounded<S, D>, S: Scalar, const D: usize> ValueBvh<T, S, D> {
 impl<T: Distance<S, D>, S: Scalar, const D: usize> ValueBvh<T, S, D> {
     /// The `k` values nearest to a point by the distance to the shapes, nearest first, ties by index.
     ///
-    /// `wanted` is `k` or a [`Nearest`], whose radius is inclusive. A NaN point has no neighbours, and shapes with a
+    /// `options` is `k` or a [`Nearest`], whose radius is inclusive. A NaN point has no neighbours, and shapes with a
     /// NaN distance are skipped.
     ///
     /// ```
@@ -250,8 +250,8 @@ impl<T: Distance<S, D>, S: Scalar, const D: usize> ValueBvh<T, S, D> {
     /// assert_eq!(bvh.nearest([5.0f32, 5.0], Nearest::new(2).within(1.0)).len(), 1);
     /// # Ok::<(), ropewalk::Error>(())
     /// ```
-    pub fn nearest(&self, point: impl Into<[S; D]>, wanted: impl Into<Nearest>) -> Vec<NearestHit<'_, T>> {
-        self.nearest_where(point, wanted, |_| true)
+    pub fn nearest(&self, point: impl Into<[S; D]>, options: impl Into<Nearest>) -> Vec<NearestHit<'_, T>> {
+        self.nearest_where(point, options, |_| true)
     }
 
     /// The `k` nearest of the values for which `keep` returns `true`. `keep` is called for few values.
@@ -265,11 +265,11 @@ impl<T: Distance<S, D>, S: Scalar, const D: usize> ValueBvh<T, S, D> {
     pub fn nearest_where(
         &self,
         point: impl Into<[S; D]>,
-        wanted: impl Into<Nearest>,
+        options: impl Into<Nearest>,
         mut keep: impl FnMut(Hit<'_, T>) -> bool,
     ) -> Vec<NearestHit<'_, T>> {
         let point = point.into();
-        let near = self.bvh.nearest_by(point, wanted, |index| {
+        let near = self.bvh.nearest_by(point, options, |index| {
             let hit = self.hit(index);
             keep(hit).then(|| hit.value.distance2_to(&point))
         });
@@ -286,7 +286,8 @@ impl<T: Distance<S, D>, S: Scalar, const D: usize> ValueBvh<T, S, D> {
     /// assert_eq!(values, ['b', 'a']);
     /// # Ok::<(), ropewalk::Error>(())
     /// ```
-    pub fn nearest_all(&self, points: &[[S; D]], wanted: impl Into<Nearest>) -> Csr<Neighbor> {
-        self.bvh.nearest_all_by(points, wanted, |of, index| Some(self.values[index as usize].distance2_to(&points[of])))
+    pub fn nearest_all(&self, points: &[[S; D]], options: impl Into<Nearest>) -> Csr<Neighbor> {
+        self.bvh
+            .nearest_all_by(points, options, |of, index| Some(self.values[index as usize].distance2_to(&points[of])))
     }
 }

@@ -115,7 +115,7 @@ fn linking_lengths() {
 #[test]
 fn periodic_boxes_have_positive_sides() {
     let points = [[1.0f32, 2.0, 3.0]];
-    for (value, word) in [(0.0, " 0 "), (-0.0, "0 "), (-3.0, "-3 "), (NAN, "NaN"), (INFINITY, "inf")] {
+    for (value, word) in [(0.0, " 0;"), (-0.0, "0;"), (-3.0, " -3;"), (NAN, "NaN"), (INFINITY, "inf")] {
         for (size, axis) in [(BoxSize::from(value), "axis 0"), (BoxSize::from([1.0, 1.0, value]), "axis 2")] {
             let words = [word, axis, "positive and at most 1e150"];
             refused(Bvh::build_periodic(&points, size.clone()), &words);
@@ -199,8 +199,8 @@ fn parameters_have_their_own_names() {
     refused(Dbscan::new(3.0, 2).periodic(5.0).run(&points), &["twice eps = 3"]);
     let halos = Fof::new(5.0).run(&points).unwrap();
     let connected = |linking_length| CenterFinder::new(Center::MostConnected { linking_length }).run(&points, &halos);
-    refused(connected(-1.0), &["linking length is -1"]);
-    refused(profiles(&Particles::new(&points), &[[0.0; 3]], &[-1.0], 3), &["a radius is -1"]);
+    refused(connected(-1.0), &["linking_length is -1"]);
+    refused(profiles(&Particles::new(&points), &[[0.0; 3]], &[-1.0], 3), &["radius is -1"]);
 }
 
 #[test]

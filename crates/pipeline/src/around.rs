@@ -14,7 +14,7 @@ use ropewalk::distributed::{Bvh, Communicator, Domain, Reduction, ShellAbout, ag
 use ropewalk::halo::{NoSphere, Places, Profile, Profiles, SphericalOverdensity};
 use ropewalk::internals::distributed::reduce;
 use ropewalk::internals::halo::sphere_search::{ParticleInSphere, ball_about, sort};
-use ropewalk::internals::halo::{Crossing, GROWTH, MIN_RADIUS, radius_of, reach};
+use ropewalk::internals::halo::{Crossing, GROWTH, MIN_RADIUS, max_radii, radius_of};
 use ropewalk::internals::parallel::map;
 use ropewalk::{Error, Result, Scalar};
 use ropewalk_io::Masses;
@@ -146,7 +146,7 @@ impl<'a, S: Scalar> InRegions<'a, S> {
         let Asked { centers, masses, thresholds, least } = asked;
         let space = self.bvh.domain().space();
         agree(ranks, centers.check())?;
-        let (reach, most) = reach(space);
+        let (reach, most) = max_radii(space);
         let lowest = thresholds.iter().copied().fold(f64::INFINITY, f64::min);
         let first = |at: usize| radius_of(masses[at], lowest).max(*least).max(MIN_RADIUS).min(most);
         let sphere = |at: usize| {

@@ -32,7 +32,7 @@ impl<'a> Pipeline<'a> {
         }
         let (space, length) = (Space::<3>::periodic(self.whole.period)?, self.whole.scales.linking_length);
         space.check_length("linking_length", length)?;
-        let halos = Halos::found_in(Boundary::of(&space), tree.cut(length)?, self.options.min_members.max(2));
+        let halos = Halos::new_in(Boundary::of(&space), tree.cut(length)?, self.options.min_members.max(2));
         Ok(Found::of(halos))
     }
 }

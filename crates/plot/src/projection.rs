@@ -69,7 +69,7 @@ pub fn projection<S: Scalar>(
     let style = style.into();
     let said = particles.boundary()?;
     let known = [("the halos were measured in", catalog.boundary()), ("the particles are in", &said)];
-    let space = Boundary::agree(&known)?.space()?;
+    let space = Boundary::common(&known)?.space()?;
     Seen::new(particles, particles.extent().into(), &space, shown.slab.as_ref(), style, &Alone)?
         .draw(catalog, shown, style)
 }

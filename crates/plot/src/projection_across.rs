@@ -61,7 +61,7 @@ pub fn projection_across<S: Scalar>(
     let of_all =
         if sides == [0; 3] { Boundary::Unknown } else { Boundary::Periodic(sides.map(f64::from_bits).to_vec()) };
     let spaces = [("the particles of other ranks are in", &of_all), ("the particles are in", &boundary)];
-    let space = agree(ranks, Boundary::agree(&spaces).and_then(|all| all.space()))?;
+    let space = agree(ranks, Boundary::common(&spaces).and_then(|all| all.space()))?;
 
     let seen = Seen::new(part, part.extent_across(ranks)?.into(), &space, slab, style, ranks)?;
     let picture = catalog.map(|catalog| seen.draw(catalog, shown, style)).transpose();
@@ -72,7 +72,7 @@ pub fn projection_across<S: Scalar>(
 fn known<S: Scalar>(part: &Particles<S>, catalog: Option<&Catalog>) -> Result<Boundary> {
     let said = part.boundary()?;
     let measured = catalog.map_or(&Boundary::Unknown, Catalog::boundary);
-    Boundary::agree(&[("the halos were measured in", measured), ("the particles are in", &said)])
+    Boundary::common(&[("the halos were measured in", measured), ("the particles are in", &said)])
 }
 
 #[cfg(test)]

@@ -67,7 +67,7 @@ impl Default for View {
 /// # Errors
 /// Fails if an angle is not finite, if the elevation is out of range, or if a side is not 1 to 16384 pixels.
 pub fn shaded<S: Scalar>(mesh: &Mesh<S>, view: &View) -> Result<(Vec<u8>, u64)> {
-    if const { S::NARROW } { of_f32(same_ref(mesh), view) } else { of_f64(same_ref(mesh), view) }
+    if const { S::IS_F32 } { of_f32(same_ref(mesh), view) } else { of_f64(same_ref(mesh), view) }
 }
 
 /// [`draw`] for `f32`, compiled in this crate instead of in each program.

@@ -41,7 +41,7 @@ pub fn fof_across(ranks: &dyn Communicator, points: &Points, options: &Fof) -> R
         let options = options.clone().periodic(size);
         let halos = with_rows!(&*rows, rows => options.run_across(ranks, rows))?;
         // The boundary has the axes of the caller's points, without those added for compiled kinds.
-        Ok(halos.in_boundary(sides.map_or(Boundary::Open, Boundary::Periodic)))
+        Ok(halos.with_boundary(sides.map_or(Boundary::Open, Boundary::Periodic)))
     })
 }
 

@@ -29,6 +29,6 @@ pub fn fof(points: &Points, options: &Fof) -> Result<Halos> {
         let options = options.clone().periodic(size);
         let halos = with_rows!(&*rows, rows => options.run(rows))?;
         // The boundary has the axes of the caller's points, without those added for compiled kinds.
-        Ok(halos.in_boundary(sides.map_or(Boundary::Open, Boundary::Periodic)))
+        Ok(halos.with_boundary(sides.map_or(Boundary::Open, Boundary::Periodic)))
     })
 }

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use ropewalk::internals::Wider;
+use ropewalk::internals::PaddedDimension;
 use ropewalk::internals::memory::with_capacity;
 use ropewalk::{BoxSize, Error, Result, Scalar, Space};
 
@@ -42,7 +42,7 @@ pub(super) fn compiled<'a>(points: &'a Points, size: &BoxSize) -> Result<(Cow<'a
 
 fn widen<S: Scalar>(table: &Table<S>, size: &BoxSize) -> Result<(Cow<'static, Points>, BoxSize)> {
     let dim = table.dim();
-    let Wider { dim: wide, sides, size } = Wider::new(dim, size)?;
+    let PaddedDimension { dim: wide, sides, size } = PaddedDimension::new(dim, size)?;
     let spaces: Vec<Space<1>> = match &sides {
         Some(sides) => sides.iter().map(|&side| Space::periodic(side)).collect::<Result<_>>()?,
         None => vec![Space::OPEN; dim],

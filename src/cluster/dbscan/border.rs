@@ -11,7 +11,7 @@ use crate::cluster::relabel::CompactLabels;
 use crate::geometry::Scalar;
 use crate::memory::zeroed;
 use crate::parallel::{atomics, for_each, for_tasks, signed};
-use crate::search::ball_predicate::{BallPredicate, BallPredicates, with_predicate};
+use crate::search::radius_test::{RadiusTest, RadiusTests, with_radius_test};
 use crate::simd::{Isa, dispatch};
 
 /// Nodes per parallel task.
@@ -34,7 +34,7 @@ pub(super) struct Cores<'a> {
 /// Labels core points with the number of their tree. A border point gets the lowest number among its core neighbours;
 /// if `star`, it is noise.
 pub(super) fn label<S: Scalar, const D: usize>(tree: &Bvh<S, D>, eps: f64, cores: Cores<'_>, star: bool) -> Labels {
-    let predicates = BallPredicates::new(tree, eps);
+    let tests = RadiusTests::new(tree, eps);
     let labels = atomics(tree.len(), NONE);
     for_tasks(tree.end(), TASK, &|nodes| {
         dispatch!(isa => for leaf in nodes {
@@ -46,7 +46,7 @@ pub(super) fn label<S: Scalar, const D: usize>(tree: &Bvh<S, D>, eps: f64, cores
                     }
                 }
                 if !star && !tree.duplicates_predecessor(leaf) {
-                    join(isa, &predicates, tree, leaf, &cores, &mut numbers);
+                    join(isa, &tests, tree, leaf, &cores, &mut numbers);
                 }
                 for ((at, number), bit) in tree.span(leaf).zip(numbers).zip(0..) {
                     if number != NONE {
@@ -82,7 +82,7 @@ pub(super) fn label<S: Scalar, const D: usize>(tree: &Bvh<S, D>, eps: f64, cores
 #[inline(always)]
 fn join<S: Scalar, I: Isa, const D: usize>(
     isa: I,
-    predicates: &BallPredicates<S, D>,
+    tests: &RadiusTests<S, D>,
     tree: &Bvh<S, D>,
     leaf: usize,
     cores: &Cores<'_>,
@@ -90,14 +90,14 @@ fn join<S: Scalar, I: Isa, const D: usize>(
 ) {
     let others = low_bits(tree.span(leaf).len()) & !cores.masks[leaf];
     if others != 0 {
-        with_predicate!(I, predicates, tree.node(leaf), |ball| join_by(isa, ball, tree, leaf, others, cores, numbers));
+        with_radius_test!(I, tests, tree.node(leaf), |test| join_by(isa, test, tree, leaf, others, cores, numbers));
     }
 }
 
 #[inline(always)]
-fn join_by<S: Scalar, I: Isa, const D: usize, const P: bool>(
+fn join_by<S: Scalar, I: Isa, const D: usize, const GENERAL: bool>(
     isa: I,
-    ball: &BallPredicate<S, D, P>,
+    test: &RadiusTest<S, D, GENERAL>,
     tree: &Bvh<S, D>,
     leaf: usize,
     others: u32,
@@ -110,13 +110,13 @@ fn join_by<S: Scalar, I: Isa, const D: usize, const P: bool>(
         0..tree.end(),
         #[inline(always)]
         |at, node| {
-            if cores.masks[at] == 0 || !ball.meets(bounds, &node.bounds) || tree.duplicates_predecessor(at) {
+            if cores.masks[at] == 0 || !test.meets(bounds, &node.bounds) || tree.duplicates_predecessor(at) {
                 return Step::Skip;
             }
             if tree.is_leaf(at) {
                 let there = tree.blocks(&tree.span(at));
-                for primitive in bits(ball.candidates(isa, &node.bounds, &here) & others) {
-                    let hits = ball.hits(isa, &tree.item(here.first + primitive), &there) & cores.masks[at];
+                for primitive in bits(test.candidates(isa, &node.bounds, &here) & others) {
+                    let hits = test.hits(isa, &tree.item(here.first + primitive), &there) & cores.masks[at];
                     for hit in bits(hits) {
                         let number = cores.clusters.of((there.first + hit) as u32).unwrap_or(NONE);
                         numbers[primitive] = numbers[primitive].min(number);

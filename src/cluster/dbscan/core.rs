@@ -8,7 +8,7 @@ use crate::bvh::traverse::{Step, bits, low_bits};
 use crate::bvh::{Bvh, DEPTH, LEAF};
 use crate::geometry::Scalar;
 use crate::parallel::{atomics, for_tasks, list_tasks, plain};
-use crate::search::ball_predicate::{BallPredicate, BallPredicates, with_predicate};
+use crate::search::radius_test::{RadiusTest, RadiusTests, with_radius_test};
 use crate::simd::{Isa, dispatch};
 
 /// Nodes per parallel task.
@@ -53,7 +53,7 @@ pub(super) fn find<S: Scalar, const D: usize>(
 ) -> Vec<u32> {
     let counter = Counter {
         tree,
-        predicates: BallPredicates::new(tree, eps),
+        tests: RadiusTests::new(tree, eps),
         weights: weights.map_or(Weights::Ones, |weights| Weights::given(weights, tree)),
         enough: min_pts as f64,
     };
@@ -103,7 +103,7 @@ impl Tally {
 
 struct Counter<'a, S, const D: usize> {
     tree: &'a Bvh<S, D>,
-    predicates: BallPredicates<'a, S, D>,
+    tests: RadiusTests<'a, S, D>,
     weights: Weights<'a>,
     enough: f64,
 }
@@ -112,12 +112,12 @@ impl<S: Scalar, const D: usize> Counter<'_, S, D> {
     /// Returns `true` if a node's primitives are all neighbours of each other and weigh enough together.
     #[inline(always)]
     fn is_dense(&self, at: usize) -> bool {
-        self.predicates.open.is_clique(self.tree, at) && self.is_enough(self.weight_of(at))
+        self.tests.open.is_clique(self.tree, at) && self.is_enough(self.weight_of(at))
     }
 
     /// Returns `true` if sums do not depend on their order, so that a node's weight can be added as a whole.
     #[inline(always)]
-    fn adds_up(&self) -> bool {
+    fn is_exact(&self) -> bool {
         !matches!(self.weights, Weights::Given { slack, .. } if slack > 0.0)
     }
 
@@ -152,15 +152,21 @@ impl<S: Scalar, const D: usize> Counter<'_, S, D> {
     /// A mask of the core points of a leaf.
     #[inline(always)]
     fn count<I: Isa>(&self, isa: I, leaf: usize, all: u32) -> u32 {
-        with_predicate!(I, self.predicates, self.tree.node(leaf), |ball| self.count_by(isa, ball, leaf, all))
+        with_radius_test!(I, self.tests, self.tree.node(leaf), |test| self.count_by(isa, test, leaf, all))
     }
 
     #[inline(always)]
-    fn count_by<I: Isa, const P: bool>(&self, isa: I, ball: &BallPredicate<S, D, P>, leaf: usize, all: u32) -> u32 {
+    fn count_by<I: Isa, const GENERAL: bool>(
+        &self,
+        isa: I,
+        test: &RadiusTest<S, D, GENERAL>,
+        leaf: usize,
+        all: u32,
+    ) -> u32 {
         let here = self.tree.blocks(&self.tree.span(leaf));
         let bounds = &self.tree.node(leaf).bounds;
         let mut tally = Tally { weights: [0.0; LEAF], undecided: all };
-        let adds_up = self.adds_up();
+        let is_exact = self.is_exact();
         // The leaf itself comes first: in dense regions it holds enough neighbours.
         for (is_first, nodes) in [(true, leaf..leaf + 1), (false, 0..self.tree.end())] {
             if tally.undecided == 0 {
@@ -170,16 +176,16 @@ impl<S: Scalar, const D: usize> Counter<'_, S, D> {
                 nodes,
                 #[inline(always)]
                 |at, node| {
-                    if !ball.meets(bounds, &node.bounds) || (at == leaf && !is_first) {
+                    if !test.meets(bounds, &node.bounds) || (at == leaf && !is_first) {
                         return Step::Skip;
                     }
                     if self.tree.is_leaf(at) {
-                        let near = ball.candidates(isa, &node.bounds, &here);
-                        self.see(isa, ball, here.first, near & tally.undecided, at, &mut tally);
-                    } else if ball.covers(bounds, &node.bounds) {
+                        let near = test.candidates(isa, &node.bounds, &here);
+                        self.add_hits(isa, test, here.first, near & tally.undecided, at, &mut tally);
+                    } else if test.covers(bounds, &node.bounds) {
                         // All primitives of the node are neighbours; no distances are needed.
                         let bulk = self.weight_of(at);
-                        if adds_up {
+                        if is_exact {
                             let seen = if at < leaf && leaf < node.rope as usize { self.weight_of(leaf) } else { 0.0 };
                             for primitive in bits(all) {
                                 tally.add(primitive, bulk - seen, self.enough);
@@ -199,10 +205,10 @@ impl<S: Scalar, const D: usize> Counter<'_, S, D> {
 
     /// Adds the weights in leaf `other` within the radius of some primitives.
     #[inline(always)]
-    fn see<I: Isa, const P: bool>(
+    fn add_hits<I: Isa, const GENERAL: bool>(
         &self,
         isa: I,
-        ball: &BallPredicate<S, D, P>,
+        test: &RadiusTest<S, D, GENERAL>,
         start: usize,
         primitives: u32,
         other: usize,
@@ -210,7 +216,7 @@ impl<S: Scalar, const D: usize> Counter<'_, S, D> {
     ) {
         let there = self.tree.blocks(&self.tree.span(other));
         for primitive in bits(primitives) {
-            let hits = ball.hits(isa, &self.tree.item(start + primitive), &there);
+            let hits = test.hits(isa, &self.tree.item(start + primitive), &there);
             tally.add(primitive, self.weight_of_hits(there.first, hits), self.enough);
         }
     }

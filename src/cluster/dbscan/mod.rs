@@ -10,7 +10,7 @@ mod border;
 pub(super) mod core;
 mod predict;
 #[cfg(feature = "distributed")]
-pub(crate) mod steps;
+pub(crate) mod across_ranks;
 
 use crate::bvh::Bvh;
 use crate::cancel::guarded;
@@ -23,7 +23,7 @@ use crate::error::{Error, Result};
 use crate::geometry::{Bounded, BoxSize, Scalar, Space};
 use crate::phases::mark;
 use crate::precompiled::precompiled;
-use crate::search::ball_predicate::BallPredicate;
+use crate::search::radius_test::RadiusTest;
 
 /// The algorithm that finds the clusters. All algorithms give the same labels.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -215,7 +215,7 @@ precompiled! { fn clusters = find_clusters(tree: same_ref &Bvh<S, D>, options: k
 fn find_clusters<S: Scalar, const D: usize>(tree: &Bvh<S, D>, options: &Dbscan) -> Result<Labels> {
     let Dbscan { eps, min_pts, star, .. } = *options;
     // If all points are neighbours of each other, no walk is needed.
-    let is_clique = || BallPredicate::new(tree, eps).is_clique(tree, 0);
+    let is_clique = || RadiusTest::new(tree, eps).is_clique(tree, 0);
     let dense = options.algorithm != DbscanAlgorithm::Fdbscan || is_clique();
     let connect = |participants| {
         if dense { connect(tree, eps, participants) } else { connect_pairs(tree, eps, participants) }
@@ -223,7 +223,7 @@ fn find_clusters<S: Scalar, const D: usize>(tree: &Bvh<S, D>, options: &Dbscan) 
     let order = tree.order();
     // A point and one neighbour are two points, so nothing has to be counted.
     if min_pts <= 2 && options.weights.is_none() {
-        let is_core = if min_pts == 1 { IsCore::Each } else { IsCore::InPairs };
+        let is_core = if min_pts == 1 { IsCore::Each } else { IsCore::NotSingle };
         let labels = connect(Participants::All).relabel(order, is_core)?.into_labels(order);
         mark("labels");
         return Ok(labels);

@@ -1,6 +1,7 @@
 //! The clusters of new points.
 
 use crate::bvh::{Bvh, check};
+use crate::cancel::guarded;
 use crate::cluster::dbscan::Dbscan;
 use crate::cluster::labels::Labels;
 use crate::error::{Error, Result};
@@ -40,25 +41,28 @@ impl Dbscan {
         labels: &Labels,
         new: &[U],
     ) -> Result<Vec<i32>> {
-        let space = Space::<D>::periodic(self.size.clone())?;
-        self.check_options(&space)?;
-        let len = labels.as_slice().len();
-        if len != points.len() {
-            return Err(Error::length("labels", len, points.len()));
-        }
-        check(new, &space)?;
-        let is_core = |&i: &usize| labels.is_core(i);
-        let core = list_tasks(len, 1 << 14, &|range| range.filter(is_core).map(|i| i as u32).collect());
-        let tree = if T::IS_POINT {
-            let places: Vec<[S; D]> = collected(core.iter().map(|&i| points[i as usize].bounds().lo));
-            Bvh::build_in(&places, space)?
-        } else {
-            let places: Vec<_> = collected(core.iter().map(|&i| points[i as usize].bounds()));
-            Bvh::build_in(&places, space)?
-        };
-        let near = tree.nearest_all(new, Nearest::new(1).within(self.eps));
-        let label =
-            |near: &[Neighbor]| near.first().map_or(-1, |near| labels.as_slice()[core[near.index as usize] as usize]);
-        Ok(collected(near.iter().map(label)))
+        guarded(|| {
+            let space = Space::<D>::periodic(self.size.clone())?;
+            self.check_options(&space)?;
+            let len = labels.as_slice().len();
+            if len != points.len() {
+                return Err(Error::length("labels", len, points.len()));
+            }
+            check(new, &space)?;
+            let is_core = |&i: &usize| labels.is_core(i);
+            let core = list_tasks(len, 1 << 14, &|range| range.filter(is_core).map(|i| i as u32).collect());
+            let tree = if T::IS_POINT {
+                let places: Vec<[S; D]> = collected(core.iter().map(|&i| points[i as usize].bounds().lo));
+                Bvh::build_in(&places, space)?
+            } else {
+                let places: Vec<_> = collected(core.iter().map(|&i| points[i as usize].bounds()));
+                Bvh::build_in(&places, space)?
+            };
+            let near = tree.nearest_all(new, Nearest::new(1).within(self.eps));
+            let label = |near: &[Neighbor]| {
+                near.first().map_or(-1, |near| labels.as_slice()[core[near.index as usize] as usize])
+            };
+            Ok(collected(near.iter().map(label)))
+        })
     }
 }

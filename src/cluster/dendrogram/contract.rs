@@ -52,28 +52,32 @@ impl Contraction {
     pub fn new(tree: &SpanningTree) -> Self {
         let (n, edges) = (tree.n_points(), tree.edges());
         // Pages of fresh zeros that are never written take no memory.
-        let mut under_way =
-            UnderWay { up: zeroed(2 * n), lightest: zeroed(2 * n), below: zeroed(2 * edges.len()), inner: vec![] };
+        let mut builder = ContractionBuilder {
+            up: zeroed(2 * n),
+            lightest: zeroed(2 * n),
+            below: zeroed(2 * edges.len()),
+            inner: vec![],
+        };
         let (mut levels, mut links) = (vec![0], vec![]);
         if n > 1 {
             let link = |at: usize| Link { rank: at as u32, ends: [edges[at].low, edges[at].high] };
-            links = under_way.contract(0, n, link);
+            links = builder.contract(0, n, link);
             levels.push(n);
             while !links.is_empty() {
                 let (first, count) = (levels[levels.len() - 1], links.len() + 1);
-                links = under_way.contract(first, count, |at: usize| links[at]);
+                links = builder.contract(first, count, |at: usize| links[at]);
                 levels.push(first + count);
             }
         }
         drop(links);
         let last = levels[levels.len() - 1];
         let vertices = if n > 0 { last + 1 } else { 0 };
-        under_way.finish(levels, vertices)
+        builder.finish(levels, vertices)
     }
 }
 
 /// A [`Contraction`] under construction, written by many threads.
-struct UnderWay {
+struct ContractionBuilder {
     up: Vec<AtomicU32>,
     lightest: Vec<AtomicU32>,
     below: Vec<AtomicU32>,
@@ -82,18 +86,18 @@ struct UnderWay {
 
 /// The result of a task: inner edges, one end of each, and the edges that are not contracted.
 #[derive(Default)]
-struct Part {
+struct TaskResult {
     inner: Vec<u32>,
     roots: Vec<u32>,
     others: Vec<Link>,
 }
 
-impl UnderWay {
+impl ContractionBuilder {
     /// Contracts a level of `count` vertices from vertex `first` on, with `count - 1` edges. Returns the remaining
     /// edges.
     fn contract(&mut self, first: usize, count: usize, link: impl Fn(usize) -> Link + Sync) -> Vec<Link> {
         self.find_lightest(first, count, &link);
-        let parts = map_tasks(count - 1, TASK, &|range| self.follow(range, &link));
+        let parts = map_tasks(count - 1, TASK, &|range| self.point_along_lightest(range, &link));
         // A vertex is contained in the new vertex of its tree's root. New vertices are numbered after this level, so
         // their numbers identify them.
         let next = first + count;
@@ -133,7 +137,7 @@ impl UnderWay {
         for_tasks(count - 1, TASK, &|range| {
             let last = range.end - 1;
             for at in range {
-                self.ask(link(last.min(at + AHEAD)));
+                self.prefetch_ends(link(last.min(at + AHEAD)));
                 let Link { rank, ends } = link(at);
                 for end in ends {
                     let lightest = &self.lightest[end as usize];
@@ -147,12 +151,12 @@ impl UnderWay {
     }
 
     /// Makes vertices point along their lightest edges, for lightest edges in `range`.
-    fn follow(&self, range: Range<usize>, link: &impl Fn(usize) -> Link) -> Part {
-        let mut part = Part::default();
+    fn point_along_lightest(&self, range: Range<usize>, link: &impl Fn(usize) -> Link) -> TaskResult {
+        let mut part = TaskResult::default();
         let last = range.end - 1;
         for at in range {
             let ahead = link(last.min(at + AHEAD));
-            self.ask(ahead);
+            self.prefetch_ends(ahead);
             ahead.ends.into_iter().for_each(|end| prefetch(&self.up[end as usize]));
             let Link { rank, ends: [low, high] } = link(at);
             let of_low = self.lightest[low as usize].load(Relaxed) == rank;
@@ -176,7 +180,7 @@ impl UnderWay {
 
     /// Prefetches the data of an edge that is needed soon.
     #[inline(always)]
-    fn ask(&self, link: Link) {
+    fn prefetch_ends(&self, link: Link) {
         link.ends.into_iter().for_each(|end| prefetch(&self.lightest[end as usize]));
     }
 

@@ -42,10 +42,10 @@ impl SpanningTree {
         guarded(|| {
             let length = length.into();
             if length.is_nan() || length < 0.0 {
-                return Err(Error::parameter_must("length", length, "a number, not negative"));
+                return Err(Error::parameter_must("length", length, "non-negative"));
             }
             let limit = squared_limit(length);
-            self.labels(self.edges().partition_point(|edge| edge.weight2 <= limit), IsCore::InPairs)
+            self.labels(self.edges().partition_point(|edge| edge.weight2 <= limit), IsCore::NotSingle)
         })
     }
 

@@ -69,7 +69,12 @@ impl Dendrogram {
     /// # Panics
     /// If there are more than 2^31 points, because their clusters cannot be numbered.
     pub fn new(tree: &SpanningTree) -> Self {
-        assert!(tree.n_points() <= Self::MOST_POINTS, "the clusters of {} points have no numbers", tree.n_points());
+        assert!(
+            tree.n_points() <= Self::MOST_POINTS,
+            "a dendrogram has at most {} points, got {}",
+            Self::MOST_POINTS,
+            tree.n_points()
+        );
         let chains = Chains::new(tree);
         let sizes = chains.sizes();
         let merges = map(sizes.len(), TASK, &|rank| {

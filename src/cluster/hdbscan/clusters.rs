@@ -24,21 +24,21 @@ pub struct HdbscanClusters {
     probabilities: Vec<f64>,
     persistence: Vec<f64>,
     tree: CondensedTree,
-    pub(super) members: Members,
+    pub(super) members: ChosenClusters,
 }
 
 crate::brief::brief_debug!(HdbscanClusters, lists: [probabilities, persistence], others: [labels, tree]);
 
 /// The chosen cluster of each cluster of the tree.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(crate) struct Members {
+pub(crate) struct ChosenClusters {
     /// For each cluster of the tree, the chosen cluster that it is or lies in; or [`NONE`].
     pub chosen: Vec<u32>,
     /// The minimum lambda of a member if the root is the only cluster, else 0.
     pub least_lambda: f64,
 }
 
-impl Members {
+impl ChosenClusters {
     pub fn new(tree: &CondensedTree, selected: &[bool], options: &Hdbscan) -> Self {
         let mut chosen = filled(selected.len(), NONE);
         for (at, cluster) in tree.clusters.iter().enumerate() {
@@ -93,7 +93,7 @@ pub(super) fn probability(lambda: f64, death: f64) -> f64 {
 }
 
 /// Labels the `chosen` clusters in the given order and returns their persistence. `sizes` are the numbers of members.
-pub(crate) fn name(tree: &mut CondensedTree, chosen: &[usize], sizes: &[u32]) -> Vec<f64> {
+pub(crate) fn label_chosen(tree: &mut CondensedTree, chosen: &[usize], sizes: &[u32]) -> Vec<f64> {
     let most = tree.clusters.iter().map(|cluster| cluster.death).fold(0.0, f64::max);
     let mut persistence = Vec::with_capacity(chosen.len());
     for (label, &chosen) in chosen.iter().enumerate() {
@@ -113,18 +113,18 @@ impl HdbscanClusters {
         probabilities: Vec<f64>,
         persistence: Vec<f64>,
         tree: CondensedTree,
-        members: Members,
+        members: ChosenClusters,
     ) -> Self {
         Self { labels, probabilities, persistence, tree, members }
     }
 
     #[cfg(feature = "gpu")]
-    pub(crate) fn into_parts(self) -> (Labels, Vec<f64>, Vec<f64>, CondensedTree, Members) {
+    pub(crate) fn into_parts(self) -> (Labels, Vec<f64>, Vec<f64>, CondensedTree, ChosenClusters) {
         (self.labels, self.probabilities, self.persistence, self.tree, self.members)
     }
 
     pub(super) fn new(mut tree: CondensedTree, selected: &[bool], options: &Hdbscan) -> Self {
-        let members = Members::new(&tree, selected, options);
+        let members = ChosenClusters::new(&tree, selected, options);
         let n = tree.n_points();
         let of = |point: usize| {
             let lambda = tree.lambda(point);
@@ -148,7 +148,7 @@ impl HdbscanClusters {
             with_members.sort_unstable_by_key(|&at| smallest[at]);
         }
         let sizes = members.sizes(&tree, &labels);
-        let persistence = name(&mut tree, &with_members, &sizes);
+        let persistence = label_chosen(&mut tree, &with_members, &sizes);
         fill(&mut labels, TASK, &|_, own| {
             for label in own.iter_mut().filter(|label| **label >= 0) {
                 *label = tree.clusters[*label as usize].label.map_or(-1, |label| label as i32);
@@ -206,7 +206,7 @@ impl HdbscanClusters {
         guarded(|| {
             let eps = eps.into();
             if eps.is_nan() || eps < 0.0 {
-                return Err(Error::parameter_must("eps", eps, "a number, not negative"));
+                return Err(Error::parameter_must("eps", eps, "non-negative"));
             }
             let (clusters, eps2) = (&self.tree.clusters, eps * eps);
             // For each cluster, the cluster that contains it once pieces within eps are merged.

@@ -8,8 +8,8 @@
 use std::sync::atomic::Ordering::Relaxed;
 
 use super::Ties;
+use super::cluster_order::{UnnumberedCluster, breadth_first, parents_to_point_0, rank_by_smallest_member};
 use super::nodes::{NONE, Nodes};
-use super::order::{Growing, above, breadth_first, rank_by_smallest_member};
 use super::stability::{by_node, by_row, gain, of_points};
 use super::tree::{CondensedCluster, CondensedTree, lambda};
 use crate::cancel::check_at;
@@ -35,18 +35,18 @@ pub(super) fn condense(tree: &SpanningTree, min_cluster_size: usize, ties: Ties)
     let (mut nodes, mut near) = (None, vec![]);
     join(&mut || nodes = Some(Nodes::new(tree, min_cluster_size, ties)), &mut || {
         if ties == Ties::Sequential {
-            near = above(n, tree.edges());
+            near = parents_to_point_0(n, tree.edges());
         }
     });
     let Some(nodes) = nodes else { return CondensedTree::default() };
     mark("nodes");
     let order = Siblings { nodes: &nodes, edges: tree.edges(), above: &near };
-    let heads = &nodes.heads;
-    let mut clusters = map(heads.len(), CLUSTERS, &|at| match ties {
-        Ties::Together => grow(&nodes, heads[at], |path, birth2| (by_node(&nodes, path, birth2), NONE)),
-        Ties::Sequential => grow(&nodes, heads[at], |path, birth2| {
+    let top_nodes = &nodes.top_nodes;
+    let mut clusters = map(top_nodes.len(), CLUSTERS, &|at| match ties {
+        Ties::Together => make_cluster(&nodes, top_nodes[at], |path, birth2| (by_node(&nodes, path, birth2), NONE)),
+        Ties::Sequential => make_cluster(&nodes, top_nodes[at], |path, birth2| {
             let sizes = path.last().map_or([0; 2], |&last| order.sizes(last));
-            (by_row(&nodes, path, birth2, sizes), order.rank(heads[at]))
+            (by_row(&nodes, path, birth2, sizes), order.rank(top_nodes[at]))
         }),
     });
     mark("stabilities");
@@ -83,18 +83,18 @@ fn one_cluster(tree: &SpanningTree, min_cluster_size: usize, ties: Ties) -> Cond
         Ties::Together => gain(death2, birth2) * f64::from(size),
         Ties::Sequential => of_points(0.0, gain(death2, birth2), size),
     };
-    let root = Growing { parent: NONE, birth2, death2, size, merges: 0, rank: 0, stability };
+    let root = UnnumberedCluster { parent: NONE, birth2, death2, size, merges: 0, rank: 0, stability };
     number(&[root], zeroed(n), filled(n, death2), min_cluster_size)
 }
 
-/// The cluster whose top node is `head`. `tell` computes its stability and rank from the path of its nodes and its
-/// birth.
-fn grow(nodes: &Nodes, head: u32, tell: impl Fn(&[u32], f64) -> (f64, u32)) -> Growing {
+/// The cluster whose top node is `head`. `stability_and_rank` computes its stability and rank from the path of its
+/// nodes and its birth.
+fn make_cluster(nodes: &Nodes, head: u32, stability_and_rank: impl Fn(&[u32], f64) -> (f64, u32)) -> UnnumberedCluster {
     let parent = nodes.above(head);
     let birth2 = parent.map_or(f64::INFINITY, |parent| nodes.weight2[parent as usize]);
     let path = nodes.path(head);
-    let (stability, rank) = tell(&path, birth2);
-    Growing {
+    let (stability, rank) = stability_and_rank(&path, birth2);
+    UnnumberedCluster {
         parent: parent.map_or(NONE, |parent| nodes.cluster[parent as usize]),
         birth2,
         death2: path.last().map_or(birth2, |&last| nodes.weight2[last as usize]),
@@ -137,21 +137,26 @@ impl Siblings<'_> {
 
 /// Numbers the clusters. `cluster` holds the last cluster of each point, `weight2` the squared weight at which the
 /// point leaves it.
-fn number(clusters: &[Growing], mut cluster: Vec<u32>, weight2: Vec<f64>, min_cluster_size: usize) -> CondensedTree {
+fn number(
+    clusters: &[UnnumberedCluster],
+    mut cluster: Vec<u32>,
+    weight2: Vec<f64>,
+    min_cluster_size: usize,
+) -> CondensedTree {
     let (clusters, number) = numbered(clusters);
     fill(&mut cluster, TASK, &|_, own| own.iter_mut().for_each(|cluster| *cluster = number[*cluster as usize]));
     CondensedTree { clusters, cluster, weight2, min_cluster_size }
 }
 
 /// The clusters in breadth-first order, and the new number of each.
-pub(crate) fn numbered(clusters: &[Growing]) -> (Vec<CondensedCluster>, Vec<u32>) {
+pub(crate) fn numbered(clusters: &[UnnumberedCluster]) -> (Vec<CondensedCluster>, Vec<u32>) {
     let order = breadth_first(clusters);
     let mut number = zeroed(order.len());
     let mut numbered: Vec<CondensedCluster> = with_capacity(order.len());
     for (at, &before) in (0..).zip(&order) {
         check_at(at as usize);
         number[before as usize] = at;
-        let &Growing { parent, birth2, death2, size, stability, .. } = &clusters[before as usize];
+        let &UnnumberedCluster { parent, birth2, death2, size, stability, .. } = &clusters[before as usize];
         let parent = number.get(parent as usize).copied();
         if let Some(parent) = parent {
             let children = &mut numbered[parent as usize].children;

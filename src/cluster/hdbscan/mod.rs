@@ -9,11 +9,11 @@
 //! Source: Campello, Moulavi and Sander 2013 (the hierarchy and the choice by stability); Campello, Moulavi, Zimek and
 //! Sander 2015 (outliers); Malzer and Baum 2020 (the choice with a minimum distance).
 
+pub(crate) mod cluster_order;
 pub(crate) mod clusters;
 pub(crate) mod condense;
 mod nodes;
 mod options;
-pub(crate) mod order;
 mod outliers;
 mod predict;
 pub(crate) mod select;

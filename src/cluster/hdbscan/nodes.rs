@@ -41,13 +41,13 @@ pub(super) struct Nodes {
     pub sizes: Vec<u32>,
     pub weight2: Vec<f64>,
     /// The node of each place. If a place is in no large node, the first large node above it.
-    top: Vec<u32>,
+    node_of_place: Vec<u32>,
     /// The large node below each node: [`NONE`], one, or [`SEVERAL`].
-    below: Vec<u32>,
+    large_child: Vec<u32>,
     /// The cluster of each node. Children have lower numbers than their parent.
     pub cluster: Vec<u32>,
     /// The top node of each cluster.
-    pub heads: Vec<u32>,
+    pub top_nodes: Vec<u32>,
 }
 
 impl Nodes {
@@ -65,12 +65,12 @@ impl Nodes {
             let is_tied = || ties == Ties::Together && weight2.get(parent as usize) == Some(&weight2[at]);
             AtomicU32::new(if is_large && !is_tied() { at as u32 } else { parent })
         });
-        let top = roots_from_last(UnionFind::of(links));
+        let node_of_place = roots_from_last(UnionFind::of(links));
         let below = atomics(n, NONE);
         for_tasks(n, TASK, &|range| {
             for at in range {
-                if top[at] as usize == at
-                    && let Some(above) = above(&chains, &top, at)
+                if node_of_place[at] as usize == at
+                    && let Some(above) = above(&chains, &node_of_place, at)
                 {
                     let below = &below[above as usize];
                     if below.compare_exchange(NONE, at as u32, Relaxed, Relaxed).is_err() {
@@ -81,24 +81,24 @@ impl Nodes {
         });
         let below = plain(below);
         let is_one = |at: usize| below[at] < SEVERAL;
-        let begins = RankBitmap::new(n, |at| !is_one(at) && top[at] as usize == at);
+        let begins = RankBitmap::new(n, |at| !is_one(at) && node_of_place[at] as usize == at);
         let bottoms = UnionFind::of(map(n, TASK, &|at| AtomicU32::new(if is_one(at) { below[at] } else { at as u32 })));
         // Places are processed from the leaves up, so the nodes below are resolved already and paths are short.
         let cluster = map(n, TASK, &|at| begins.rank(bottoms.find(at as u32)));
-        let heads = atomics(begins.count() as usize, NONE);
+        let top_nodes = atomics(begins.count() as usize, NONE);
         for_tasks(n, TASK, &|range| {
-            for at in range.filter(|&at| top[at] as usize == at) {
-                if above(&chains, &top, at).is_none_or(|above| below[above as usize] == SEVERAL) {
-                    heads[cluster[at] as usize].store(at as u32, Relaxed);
+            for at in range.filter(|&at| node_of_place[at] as usize == at) {
+                if above(&chains, &node_of_place, at).is_none_or(|above| below[above as usize] == SEVERAL) {
+                    top_nodes[cluster[at] as usize].store(at as u32, Relaxed);
                 }
             }
         });
-        Self { chains, sizes, weight2, top, below, cluster, heads: plain(heads) }
+        Self { chains, sizes, weight2, node_of_place, large_child: below, cluster, top_nodes: plain(top_nodes) }
     }
 
     /// The node above `node`.
     pub fn above(&self, node: u32) -> Option<u32> {
-        above(&self.chains, &self.top, node as usize)
+        above(&self.chains, &self.node_of_place, node as usize)
     }
 
     /// The nodes of a cluster, from its top node down.
@@ -113,7 +113,7 @@ impl Nodes {
 
     /// Returns `true` if a cluster splits into others at the node.
     pub fn is_split(&self, node: u32) -> bool {
-        self.below[node as usize] == SEVERAL
+        self.large_child[node as usize] == SEVERAL
     }
 
     /// The node at which a point leaves its last cluster.
@@ -122,19 +122,19 @@ impl Nodes {
         if let Some(&ahead) = self.chains.lightest.get(point + AHEAD) {
             self.chains.place.get(ahead as usize).into_iter().for_each(|place| prefetch(place));
         }
-        self.top[self.chains.place[self.chains.lightest[point] as usize] as usize]
+        self.node_of_place[self.chains.place[self.chains.lightest[point] as usize] as usize]
     }
 
     fn only_child(&self, node: u32) -> Option<u32> {
-        let below = self.below[node as usize];
+        let below = self.large_child[node as usize];
         (below < SEVERAL).then_some(below)
     }
 }
 
 /// The node above the node of a place.
 #[inline]
-fn above(chains: &Chains, top: &[u32], at: usize) -> Option<u32> {
-    top.get(chains.parent[at] as usize).copied()
+fn above(chains: &Chains, node_of_place: &[u32], at: usize) -> Option<u32> {
+    node_of_place.get(chains.parent[at] as usize).copied()
 }
 
 /// The roots of a forest in which parents come after their children. Elements are processed from the last on, so paths

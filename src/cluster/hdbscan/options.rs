@@ -4,7 +4,7 @@ use crate::error::{Error, Result};
 use crate::geometry::BoxSize;
 
 /// The criterion by which clusters of the [`CondensedTree`](crate::CondensedTree) are chosen. No chosen cluster lies
-/// in another.
+/// in another, except as described for [`Hdbscan::cluster_selection_epsilon`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum ClusterSelection {
@@ -117,6 +117,9 @@ impl Hdbscan {
     /// A chosen cluster that splits off at less is replaced by the first cluster above it that splits off at more than
     /// this distance. If there is no such cluster, it is replaced by the last one below the root, or by the root if
     /// [`Hdbscan::allow_single_cluster`] is set. Takes precedence over [`Hdbscan::max_cluster_size`].
+    ///
+    /// As in scikit-learn, a chosen cluster that splits off at exactly this distance or more is kept, even if a cluster
+    /// that contains it replaces others. Its points are then members of the inner cluster only.
     #[must_use]
     pub fn cluster_selection_epsilon(mut self, epsilon: f64) -> Self {
         self.epsilon = epsilon;
@@ -188,7 +191,7 @@ impl Hdbscan {
             return refuse("min_samples", 0.0, "at least 1");
         }
         if self.epsilon.is_nan() || self.epsilon < 0.0 {
-            return refuse("cluster_selection_epsilon", self.epsilon, "a number, not negative");
+            return refuse("cluster_selection_epsilon", self.epsilon, "non-negative");
         }
         if self.max_cluster_size == Some(0) {
             return refuse("max_cluster_size", 0.0, "at least 1");

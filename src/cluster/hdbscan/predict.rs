@@ -4,6 +4,7 @@ use super::clusters::probability;
 use super::tree::lambda;
 use super::{Hdbscan, HdbscanClusters};
 use crate::bvh::{Bvh, check};
+use crate::cancel::guarded;
 use crate::error::{Error, Result};
 use crate::geometry::{Bounded, Scalar, Space};
 use crate::memory::{collected, with_capacity, zeroed};
@@ -55,36 +56,38 @@ impl Hdbscan {
         clusters: &HdbscanClusters,
         new: &[U],
     ) -> Result<HdbscanPrediction> {
-        self.check()?;
-        let space = Space::<D>::periodic(self.size.clone())?;
-        check(new, &space)?;
-        let len = clusters.probabilities().len();
-        if len != points.len() {
-            return Err(Error::length("labels", len, points.len()));
-        }
-        let samples = self.samples(len);
-        if samples > len.max(1) {
-            let (name, value) = ("min_samples", samples as f64);
-            return Err(Error::parameter_must(name, value, "at most the number of points"));
-        }
-        let bvh = Bvh::build_in(points, space)?;
-        let near = bvh.nearest_all(new, 2 * samples);
-        // Core distances are needed only for the candidates.
-        let mut asked: Vec<u32> = collected(near.values().iter().map(|near| near.index));
-        asked.sort_unstable();
-        asked.dedup();
-        let places: Vec<_> = collected(asked.iter().map(|&i| points[i as usize].bounds()));
-        let mut core2 = zeroed(len);
-        for (&i, nearest) in asked.iter().zip(bvh.nearest_all(&places, samples).iter()) {
-            core2[i as usize] = nearest.last().map_or(0.0, |last| last.distance2);
-        }
-        let place = |near: &[Neighbor]| self.place(clusters, near, samples, &core2);
-        let (mut labels, mut probabilities) = (with_capacity(near.len()), with_capacity(near.len()));
-        near.iter().map(place).for_each(|(label, probability)| {
-            labels.push(label);
-            probabilities.push(probability);
-        });
-        Ok(HdbscanPrediction { labels, probabilities })
+        guarded(|| {
+            self.check()?;
+            let space = Space::<D>::periodic(self.size.clone())?;
+            check(new, &space)?;
+            let len = clusters.probabilities().len();
+            if len != points.len() {
+                return Err(Error::length("labels", len, points.len()));
+            }
+            let samples = self.samples(len);
+            if samples > len.max(1) {
+                let (name, value) = ("min_samples", samples as f64);
+                return Err(Error::parameter_must(name, value, "at most the number of points"));
+            }
+            let bvh = Bvh::build_in(points, space)?;
+            let near = bvh.nearest_all(new, 2 * samples);
+            // Core distances are needed only for the candidates.
+            let mut asked: Vec<u32> = collected(near.values().iter().map(|near| near.index));
+            asked.sort_unstable();
+            asked.dedup();
+            let places: Vec<_> = collected(asked.iter().map(|&i| points[i as usize].bounds()));
+            let mut core2 = zeroed(len);
+            for (&i, nearest) in asked.iter().zip(bvh.nearest_all(&places, samples).iter()) {
+                core2[i as usize] = nearest.last().map_or(0.0, |last| last.distance2);
+            }
+            let place = |near: &[Neighbor]| self.place(clusters, near, samples, &core2);
+            let (mut labels, mut probabilities) = (with_capacity(near.len()), with_capacity(near.len()));
+            near.iter().map(place).for_each(|(label, probability)| {
+                labels.push(label);
+                probabilities.push(probability);
+            });
+            Ok(HdbscanPrediction { labels, probabilities })
+        })
     }
 
     /// The label and the probability of a point with the neighbours `near`.

@@ -14,7 +14,7 @@ use crate::geometry::{Aabb, Blocks, Scalar, scale};
 use crate::parallel::{for_tasks, list_tasks};
 use crate::precompiled::precompiled;
 use crate::search::Nearest;
-use crate::search::ball_predicate::BallPredicate;
+use crate::search::radius_test::RadiusTest;
 use crate::simd::{Isa, dispatch};
 
 /// Nodes per parallel task.
@@ -24,7 +24,7 @@ const POINTS: usize = 1 << 14;
 
 /// The densities and radii that define the chains, in tree order.
 #[derive(Clone, Copy)]
-pub(crate) struct Landscape<'a> {
+pub(crate) struct ChainInput<'a> {
     pub density: &'a [f64],
     /// The squared distance to the neighbour after the `n_hop` nearest, which include the particle. Negative if one of
     /// the `n_hop` is equally far.
@@ -33,20 +33,20 @@ pub(crate) struct Landscape<'a> {
 }
 
 /// The position of the peak of each position's chain.
-pub(super) fn peaks<S: Scalar, const D: usize>(tree: &Bvh<S, D>, landscape: &Landscape<'_>) -> Vec<u32> {
-    follow(hops(tree, landscape))
+pub(super) fn peaks<S: Scalar, const D: usize>(tree: &Bvh<S, D>, input: &ChainInput<'_>) -> Vec<u32> {
+    resolve_paths(next_positions(tree, input))
 }
 
 precompiled! {
     /// The position to which each position hops.
-    pub(crate) fn hops = find(tree: same_ref &Bvh<S, D>, landscape: keep &Landscape<'_>) -> Vec<u32>
+    pub(crate) fn next_positions = find(tree: same_ref &Bvh<S, D>, input: keep &ChainInput<'_>) -> Vec<u32>
 }
 
-fn find<S: Scalar, const D: usize>(tree: &Bvh<S, D>, landscape: &Landscape<'_>) -> Vec<u32> {
-    let Landscape { density, .. } = *landscape;
+fn find<S: Scalar, const D: usize>(tree: &Bvh<S, D>, input: &ChainInput<'_>) -> Vec<u32> {
+    let ChainInput { density, .. } = *input;
     let of_leaf = |leaf| density[tree.span(leaf)].iter().copied().fold(f64::NEG_INFINITY, f64::max);
     let highest = tree.reduce(of_leaf, |_, [left, right]| left.max(*right));
-    let hops = Hops { tree, landscape, highest, position: OnceLock::new() };
+    let hops = Hops { tree, input, highest, position: OnceLock::new() };
     list_tasks(tree.end(), TASK, &|nodes: Range<usize>| {
         let mut found = Vec::with_capacity(nodes.len() * LEAF / 2);
         dispatch!(isa => for leaf in nodes {
@@ -59,7 +59,7 @@ fn find<S: Scalar, const D: usize>(tree: &Bvh<S, D>, landscape: &Landscape<'_>) 
 }
 
 /// For each position, the position at which following `next` ends.
-pub(crate) fn follow(next: Vec<u32>) -> Vec<u32> {
+pub(crate) fn resolve_paths(next: Vec<u32>) -> Vec<u32> {
     let next: Vec<AtomicU32> = next.into_iter().map(AtomicU32::new).collect();
     for_tasks(next.len(), POINTS, &|range| {
         for start in range {
@@ -80,7 +80,7 @@ pub(crate) fn follow(next: Vec<u32>) -> Vec<u32> {
 
 struct Hops<'a, S, const D: usize> {
     tree: &'a Bvh<S, D>,
-    landscape: &'a Landscape<'a>,
+    input: &'a ChainInput<'a>,
     /// The largest density below each node.
     highest: Vec<f64>,
     /// The position of each index, computed at first use.
@@ -88,7 +88,7 @@ struct Hops<'a, S, const D: usize> {
 }
 
 /// The densest neighbours found so far for the points of a leaf, as positions.
-struct Best {
+struct DensestNeighbors {
     density: [f64; LEAF],
     position: [u32; LEAF],
 }
@@ -97,14 +97,14 @@ impl<S: Scalar, const D: usize> Hops<'_, S, D> {
     /// Appends the positions to which a leaf's points hop.
     #[inline(always)]
     fn leaf<I: Isa>(&self, isa: I, leaf: usize, found: &mut Vec<u32>) {
-        let (tree, Landscape { density, radius2, .. }) = (self.tree, *self.landscape);
+        let (tree, ChainInput { density, radius2, .. }) = (self.tree, *self.input);
         let (own, bounds) = (tree.span(leaf), &tree.node(leaf).bounds);
         let here = tree.blocks(&own);
-        let (scale, _) = tree.units(leaf, self.landscape.n_hop);
-        let open = BallPredicate::<S, D, false>::new(tree, 0.0);
-        let general = BallPredicate::<S, D, true>::scaled(tree, 0.0, scale);
+        let (scale, _) = tree.leaf_units(leaf, self.input.n_hop);
+        let open = RadiusTest::<S, D, false>::new(tree, 0.0);
+        let general = RadiusTest::<S, D, true>::scaled(tree, 0.0, scale);
         let mut limits = [S::NEG_INFINITY; LEAF];
-        let mut best = Best { density: [f64::INFINITY; LEAF], position: [0; LEAF] };
+        let mut best = DensestNeighbors { density: [f64::INFINITY; LEAF], position: [0; LEAF] };
         let mut farthest = S::NEG_INFINITY;
         for (i, at) in own.clone().enumerate() {
             best.position[i] = at as u32;
@@ -120,7 +120,7 @@ impl<S: Scalar, const D: usize> Hops<'_, S, D> {
         let extent = scale::extent(bounds);
         let mut siblings = DeferredSiblings::new();
         siblings.descend(tree, leaf);
-        for nodes in std::iter::once(leaf..leaf + 1).chain(siblings.upwards(tree)) {
+        for nodes in std::iter::once(leaf..leaf + 1).chain(siblings.subtrees(tree)) {
             tree.walk(
                 nodes,
                 #[inline(always)]
@@ -132,8 +132,8 @@ impl<S: Scalar, const D: usize> Hops<'_, S, D> {
                         let there = tree.blocks(&tree.span(at));
                         let is_open = const { !I::OUTLINED } && general.is_open_between(bounds, &node.bounds);
                         let near = match is_open {
-                            true => open.closer_each(isa, &node.bounds, &here, &limits),
-                            false => general.closer_each(isa, &node.bounds, &here, &limits),
+                            true => open.within_own_limits(isa, &node.bounds, &here, &limits),
+                            false => general.within_own_limits(isa, &node.bounds, &here, &limits),
                         };
                         for i in bits(near) {
                             if self.highest[at] < best.density[i] {
@@ -160,22 +160,22 @@ impl<S: Scalar, const D: usize> Hops<'_, S, D> {
     /// Tests the points of a leaf. Updates the best of the `i`-th point if one is denser and nearer than the square
     /// root of `radius2`.
     #[inline(always)]
-    fn scan<I: Isa, const P: bool>(
+    fn scan<I: Isa, const GENERAL: bool>(
         &self,
         isa: I,
-        ball: &BallPredicate<'_, S, D, P>,
+        test: &RadiusTest<'_, S, D, GENERAL>,
         of: &Aabb<S, D>,
         there: &Blocks<'_, S, D>,
         limit: S,
         radius2: f64,
         i: usize,
-        best: &mut Best,
+        best: &mut DensestNeighbors,
     ) {
-        for bit in bits(ball.closer(isa, of, there, limit)) {
+        for bit in bits(test.within_limit(isa, of, there, limit)) {
             let at = there.first + bit;
-            if self.is_denser(at, best.position[i] as usize) && ball.distance2(of, at) < radius2 {
+            if self.is_denser(at, best.position[i] as usize) && test.distance2(of, at) < radius2 {
                 best.position[i] = at as u32;
-                best.density[i] = self.landscape.density[at];
+                best.density[i] = self.input.density[at];
             }
         }
     }
@@ -184,7 +184,7 @@ impl<S: Scalar, const D: usize> Hops<'_, S, D> {
     /// denser.
     #[inline(always)]
     fn is_denser(&self, at: usize, than: usize) -> bool {
-        let [own, other] = [at, than].map(|at| self.landscape.density[at]);
+        let [own, other] = [at, than].map(|at| self.input.density[at]);
         own > other || (own == other && self.tree.order()[at] < self.tree.order()[than])
     }
 
@@ -193,7 +193,7 @@ impl<S: Scalar, const D: usize> Hops<'_, S, D> {
     fn densest_of_listed(&self, at: usize) -> u32 {
         let tree = self.tree;
         let position = self.position.get_or_init(|| tree.positions());
-        let wanted = Nearest::new(self.landscape.n_hop - 1).excluding(tree.order()[at]);
+        let wanted = Nearest::new(self.input.n_hop - 1).excluding(tree.order()[at]);
         let listed = tree.nearest(tree.item(at).lo, wanted);
         let denser = |best: usize, other: usize| if self.is_denser(other, best) { other } else { best };
         listed.iter().map(|near| position[near.index as usize] as usize).fold(at, denser) as u32

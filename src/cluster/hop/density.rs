@@ -297,7 +297,7 @@ impl KernelDensity {
         let mass = mass();
         let mean = mass / volume;
         if !mean.is_normal() {
-            let must = "positive in all, for densities in units of the mean";
+            let must = "positive in total, for densities in units of the mean";
             return Err(Error::parameter_must("masses", mass, must));
         }
         Ok(mean)

@@ -1,7 +1,7 @@
 //! The graph of chains: the result of HOP before thresholds are applied.
 
-use super::boundaries::{ChainBoundary, boundaries, falling};
-use super::chains::{Landscape, peaks};
+use super::boundaries::{ChainBoundary, boundaries, descending_key};
+use super::chains::{ChainInput, peaks};
 use super::density::by_index;
 use crate::bvh::Bvh;
 use crate::geometry::{Boundary, Scalar};
@@ -60,10 +60,10 @@ impl HopChains {
         counts: NeighborCounts,
     ) -> Self {
         let order = tree.order();
-        let peak = peaks(tree, &Landscape { density: &density, radius2, n_hop: counts.n_hop });
+        let peak = peaks(tree, &ChainInput { density: &density, radius2, n_hop: counts.n_hop });
         let mut ranks: Vec<(u64, u32, u32)> = (0..peak.len())
             .filter(|&at| peak[at] as usize == at)
-            .map(|at| (falling(density[at]), order[at], at as u32))
+            .map(|at| (descending_key(density[at]), order[at], at as u32))
             .collect();
         sort(&mut ranks);
         let mut number = zeroed(peak.len());

@@ -255,7 +255,7 @@ impl Hop {
             };
             let labels = collected(chains.chain().iter().zip(chains.density()).map(number));
             check_clusters(count)?;
-            let halos = Halos::found_in(
+            let halos = Halos::new_in(
                 chains.boundary().clone(),
                 Labels::from_parts(labels, count as u32, None),
                 self.min_members,
@@ -324,9 +324,9 @@ impl Hop {
         let outer = self.delta_outer;
         let (saddle, peak) = self.saddle_and_peak();
         let checks = [
-            ("delta_outer", outer, outer >= 0.0, "a number, not negative"),
-            ("delta_saddle", saddle, saddle >= outer, "a number, at least delta_outer"),
-            ("delta_peak", peak, peak >= saddle, "a number, at least delta_saddle"),
+            ("delta_outer", outer, outer >= 0.0, "non-negative"),
+            ("delta_saddle", saddle, saddle >= outer, "at least delta_outer"),
+            ("delta_peak", peak, peak >= saddle, "at least delta_saddle"),
         ];
         match checks.into_iter().find(|&(_, _, holds, _)| !holds) {
             Some((name, value, _, must)) => Err(Error::parameter_must(name, value, must)),

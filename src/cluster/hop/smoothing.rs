@@ -21,9 +21,9 @@ use crate::geometry::{Aabb, Scalar};
 use crate::memory::zeroed;
 use crate::parallel::{Scratch, for_tasks, map};
 use crate::search::Nearest;
-use crate::search::ball_predicate::BallPredicate;
-use crate::search::nearby::{Nearby, groups};
+use crate::search::leaf_neighborhood::{LeafNeighborhood, groups};
 use crate::search::nearest::for_each_stored;
+use crate::search::radius_test::RadiusTest;
 use crate::simd::{Isa, LANES, Lanes, advance, dispatch, numbers};
 
 /// Nodes per parallel task.
@@ -102,7 +102,7 @@ pub(super) fn gather<S: Scalar, const D: usize>(
     });
     let totals = zeroed(tree.len());
     let sums = Sums { tree, radius2, inverse_h, masses, is_symmetric, most, terms: n_density, ghosts, totals };
-    let scratch = Scratch::new(Block::new);
+    let scratch = Scratch::new(GroupScratch::new);
     for_tasks(tree.end(), TASK, &|nodes| {
         scratch.with(|block| {
             dispatch!(isa => for leaf in nodes {
@@ -123,7 +123,7 @@ pub(super) fn gather<S: Scalar, const D: usize>(
             });
         });
     });
-    map(tree.len(), POINTS, &|at| match sums.is_asked(at) {
+    map(tree.len(), POINTS, &|at| match sums.is_own_point(at) {
         true if sums.inverse_h[at] == 0.0 => f64::INFINITY * per,
         true => value_of(&sums.totals[at]) * per,
         false => 0.0,
@@ -145,17 +145,17 @@ struct Sums<'a, S, const D: usize> {
 }
 
 /// The points near a group, from which it gets terms.
-struct Block<S, const D: usize> {
-    nearby: Nearby<S, D>,
+struct GroupScratch<S, const D: usize> {
+    neighborhood: LeafNeighborhood<S, D>,
     inverse_h: Vec<f64>,
     mass: Vec<f64>,
     /// The indices in the block of the points that contribute to one point.
     terms: Vec<u32>,
 }
 
-impl<S: Scalar, const D: usize> Block<S, D> {
+impl<S: Scalar, const D: usize> GroupScratch<S, D> {
     fn new() -> Self {
-        Self { nearby: Nearby::new(), inverse_h: vec![], mass: vec![], terms: vec![] }
+        Self { neighborhood: LeafNeighborhood::new(), inverse_h: vec![], mass: vec![], terms: vec![] }
     }
 }
 
@@ -163,14 +163,21 @@ impl<S: Scalar, const D: usize> Sums<'_, S, D> {
     /// Adds the terms of the kernels of a group of points of a leaf. Returns `false` if more than `most` points are
     /// near the group.
     #[inline(always)]
-    fn group<I: Isa>(&self, isa: I, leaf: usize, own: Range<usize>, most: usize, block: &mut Block<S, D>) -> bool {
+    fn group<I: Isa>(
+        &self,
+        isa: I,
+        leaf: usize,
+        own: Range<usize>,
+        most: usize,
+        block: &mut GroupScratch<S, D>,
+    ) -> bool {
         let tree = self.tree;
-        let (scale, _) = tree.units(leaf, self.terms + 1);
-        let open = BallPredicate::<S, D, false>::new(tree, 0.0);
-        let general = BallPredicate::<S, D, true>::scaled(tree, 0.0, scale);
+        let (scale, _) = tree.leaf_units(leaf, self.terms + 1);
+        let open = RadiusTest::<S, D, false>::new(tree, 0.0);
+        let general = RadiusTest::<S, D, true>::scaled(tree, 0.0, scale);
         // Points of infinite density, as among many copies of one point, need no terms. Kernels of ghost points
         // contribute to other points.
-        let reaching = own.filter(|&at| self.inverse_h[at] != 0.0 && (self.is_symmetric || self.is_asked(at)));
+        let reaching = own.filter(|&at| self.inverse_h[at] != 0.0 && (self.is_symmetric || self.is_own_point(at)));
         let Some(bounds) = reaching.clone().map(|at| tree.item(at)).reduce(|a, b| a.union(&b)) else {
             return true;
         };
@@ -180,7 +187,7 @@ impl<S: Scalar, const D: usize> Sums<'_, S, D> {
         }
         for at in reaching {
             let limit = general.limit(self.radius2[at].abs() * INSIDE);
-            if const { !I::OUTLINED } && block.nearby.is_open {
+            if const { !I::OUTLINED } && block.neighborhood.is_open {
                 self.add_terms(isa, &open, at, limit, block);
             } else {
                 self.add_terms(isa, &general, at, limit, block);
@@ -194,15 +201,15 @@ impl<S: Scalar, const D: usize> Sums<'_, S, D> {
     fn collect<I: Isa>(
         &self,
         isa: I,
-        general: &BallPredicate<'_, S, D, true>,
+        general: &RadiusTest<'_, S, D, true>,
         bounds: &Aabb<S, D>,
         limit: S,
         most: usize,
-        block: &mut Block<S, D>,
+        block: &mut GroupScratch<S, D>,
     ) -> bool {
         let tree = self.tree;
-        let Block { nearby, inverse_h, mass, terms } = block;
-        nearby.clear();
+        let GroupScratch { neighborhood, inverse_h, mass, terms } = block;
+        neighborhood.clear();
         tree.walk(
             0..tree.end(),
             #[inline(always)]
@@ -211,30 +218,30 @@ impl<S: Scalar, const D: usize> Sums<'_, S, D> {
                     return Step::Skip;
                 }
                 if tree.is_leaf(at) {
-                    nearby.is_open &= general.is_open_between(bounds, &node.bounds);
+                    neighborhood.is_open &= general.is_open_between(bounds, &node.bounds);
                     let leaf = tree.blocks(&tree.span(at));
                     for i in 0..leaf.count() {
-                        let distance2 = general.lanes_by::<I>(bounds, &leaf, i, false);
+                        let distance2 = general.distances2_outlined::<I>(bounds, &leaf, i, false);
                         let own = low_bits((leaf.len - i * LANES).min(LANES));
-                        nearby.add(isa, &leaf, i, S::at_most(isa, &distance2, limit) & own);
+                        neighborhood.add(isa, &leaf, i, S::at_most(isa, &distance2, limit) & own);
                     }
                 }
-                if nearby.len() > most { Step::Stop } else { Step::Enter }
+                if neighborhood.len() > most { Step::Stop } else { Step::Enter }
             },
         );
-        let len = nearby.len();
+        let len = neighborhood.len();
         if len > most {
             return false;
         }
         inverse_h.clear();
         match self.is_symmetric {
-            true => inverse_h.extend(nearby.positions().iter().map(|&at| self.inverse_h[at as usize])),
+            true => inverse_h.extend(neighborhood.positions().iter().map(|&at| self.inverse_h[at as usize])),
             false => inverse_h.resize(len, 0.0),
         }
         mass.clear();
         match self.masses {
             Masses::Ones => mass.resize(len, 1.0),
-            Masses::Each { masses, .. } => mass.extend(nearby.positions().iter().map(|&at| masses[at as usize])),
+            Masses::Each { masses, .. } => mass.extend(neighborhood.positions().iter().map(|&at| masses[at as usize])),
         }
         if terms.len() < len + LANES {
             terms.resize(2 * len + LANES, 0);
@@ -245,19 +252,19 @@ impl<S: Scalar, const D: usize> Sums<'_, S, D> {
     /// Adds the terms that a point gets from the points of a block within its kernel. Gives terms to those of them
     /// whose kernels do not reach back.
     #[inline(always)]
-    fn add_terms<I: Isa, const P: bool>(
+    fn add_terms<I: Isa, const GENERAL: bool>(
         &self,
         isa: I,
-        ball: &BallPredicate<'_, S, D, P>,
+        test: &RadiusTest<'_, S, D, GENERAL>,
         at: usize,
         limit: S,
-        block: &mut Block<S, D>,
+        block: &mut GroupScratch<S, D>,
     ) {
         let of = self.tree.item(at);
-        let there = block.nearby.blocks();
+        let there = block.neighborhood.blocks();
         let (mut len, mut near, mut index) = (0, 0, numbers(0));
         for i in 0..there.count() {
-            near = S::at_most(isa, &ball.lanes_by::<I>(&of, &there, i, true), limit);
+            near = S::at_most(isa, &test.distances2_outlined::<I>(&of, &there, i, true), limit);
             block.terms[len..len + LANES].copy_from_slice(&isa.compress_u32(&index, near));
             len += near.count_ones() as usize;
             advance(&mut index);
@@ -265,7 +272,7 @@ impl<S: Scalar, const D: usize> Sums<'_, S, D> {
         len -= there.beyond(near).count_ones() as usize;
         let inverse_h = self.inverse_h[at];
         let mut sum = Sum::<D>::new(inverse_h, self.most, self.terms);
-        let (axes, positions) = (block.nearby.axes(), block.nearby.positions());
+        let (axes, positions) = (block.neighborhood.axes(), block.neighborhood.positions());
         for terms in block.terms[..len].chunks(LANES) {
             let mut points = [[S::ZERO; LANES]; D];
             let [mut other_inverse_h, mut weight] = [[0.0; LANES]; 2];
@@ -277,13 +284,13 @@ impl<S: Scalar, const D: usize> Sums<'_, S, D> {
                 other_inverse_h[l] = block.inverse_h[term];
                 weight[l] = block.mass[term];
             }
-            let distances2 = ball.distances2(&of.lo, &points);
+            let distances2 = test.distances2(&of.lo, &points);
             let one_sided = sum.add(&distances2, &other_inverse_h, &weight);
             for l in bits(one_sided) {
                 self.give(at, positions[terms[l] as usize] as usize, distances2[l]);
             }
         }
-        if self.is_asked(at) {
+        if self.is_own_point(at) {
             add_to(&self.totals[at], sum.parts());
         }
     }
@@ -291,14 +298,14 @@ impl<S: Scalar, const D: usize> Sums<'_, S, D> {
     /// Adds the term that a point gets from the kernel of `from`, which its own kernel does not reach.
     #[inline(always)]
     fn give(&self, from: usize, to: usize, distance2: f64) {
-        if self.is_asked(to) {
+        if self.is_own_point(to) {
             let sum = Sum::<D>::new(self.inverse_h[to], self.most, self.terms);
             let mass = if let Masses::Each { masses, .. } = self.masses { masses[from] } else { 1.0 };
             add_to(&self.totals[to], sum.rounded(distance2, self.inverse_h[from], mass));
         }
     }
 
-    fn is_asked(&self, at: usize) -> bool {
+    fn is_own_point(&self, at: usize) -> bool {
         self.ghosts.get(at) != Some(&true)
     }
 }

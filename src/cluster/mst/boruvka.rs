@@ -25,7 +25,7 @@ use crate::geometry::{Aabb, Scalar, scale};
 use crate::memory::{with_capacity, zeroed};
 use crate::parallel::{atomics, fill, for_tasks, list_tasks, map, sort};
 use crate::phases::mark;
-use crate::search::ball_predicate::BallPredicates;
+use crate::search::radius_test::RadiusTests;
 use crate::simd::LANES;
 
 /// Positions per parallel task.
@@ -47,18 +47,18 @@ pub(super) fn edges<S: Scalar, const D: usize>(tree: &Bvh<S, D>, min_samples: us
     mark("nearest");
     let mut found = with_capacity(tree.len() - 1);
     while found.len() < tree.len() - 1 {
-        rounds.recall();
+        rounds.reuse_edges();
         mark("recall");
         rounds.search();
         mark("search");
         let before = found.len();
-        rounds.join(&mut found);
+        rounds.merge_components(&mut found);
         mark("join");
         rounds.number_components();
-        rounds.shares = true;
+        rounds.has_merged_components = true;
         mark("components");
         if found.len() == before {
-            return Err(Error::invariant("a component has no edge to another"));
+            return Err(Error::invariant("a component has no edge to another component"));
         }
     }
     sort(&mut found);
@@ -81,7 +81,7 @@ fn unpack(edge: u128) -> (f64, u32, u32) {
 
 /// The lightest known edge of a point to another component.
 #[derive(Clone, Copy)]
-pub(super) struct Least {
+pub(super) struct LightestEdge {
     /// The squared weight; without an end, a lower bound on it.
     pub weight2: f64,
     /// The position of the other end, or [`NONE`].
@@ -90,21 +90,21 @@ pub(super) struct Least {
 
 pub(super) struct Rounds<'a, S: Scalar, const D: usize> {
     pub(super) tree: &'a Bvh<S, D>,
-    pub(super) balls: BallPredicates<'a, S, D>,
+    pub(super) tests: RadiusTests<'a, S, D>,
     pub(super) forest: UnionFind,
     /// The position of each index.
     pub(super) position: Vec<u32>,
-    /// The nearest neighbours of each position, as positions, `listed_each` per position. `last2` bounds the squared
-    /// distances of all other points from below.
-    pub(super) listed: Vec<AtomicU32>,
+    /// The nearest neighbours of each position, as positions, `listed_each` per position. `unlisted_min2` bounds the
+    /// squared distances of all other points from below.
+    pub(super) neighbor_lists: Vec<AtomicU32>,
     pub(super) listed_each: usize,
-    pub(super) last2: Vec<AtomicU64>,
+    pub(super) unlisted_min2: Vec<AtomicU64>,
     /// The squared core distance of each position, padded by [`LANES`]; empty if all are 0.
     pub(super) core2: Vec<f64>,
     /// The same squared core distances in the unit of the point set, and their minimum below each node.
     pub(super) core2_in_unit: Vec<S>,
     pub(super) least_core2: Vec<S>,
-    /// The [`Least`] of each position.
+    /// The [`LightestEdge`] of each position.
     pub(super) weight2: Vec<AtomicU64>,
     pub(super) end: Vec<AtomicU32>,
     /// The component of each position, as its smallest position. The component of each node, or [`NONE`] if it holds
@@ -117,26 +117,26 @@ pub(super) struct Rounds<'a, S: Scalar, const D: usize> {
     /// The square of alpha, by which squared weights are divided at the end.
     pub(super) alpha2: f64,
     /// True if components have more than one point.
-    pub(super) shares: bool,
+    pub(super) has_merged_components: bool,
     /// True if the points of a leaf search together: for stored points, if differences of coordinates do not overflow.
-    pub(super) in_leaves: bool,
+    pub(super) searches_leaves: bool,
     /// True if a search may use a unit other than that of the point set: for a narrow type, if differences do not
     /// overflow.
-    pub(super) has_units: bool,
+    pub(super) may_rescale: bool,
 }
 
 impl<'a, S: Scalar, const D: usize> Rounds<'a, S, D> {
     fn new(tree: &'a Bvh<S, D>, min_samples: usize, alpha: f64) -> Self {
         let n = tree.len();
-        let has_differences = !S::NARROW || scale::has_differences(&tree.bounds());
+        let has_differences = !S::IS_F32 || scale::has_differences(&tree.bounds());
         let mut rounds = Self {
             tree,
-            balls: BallPredicates::new(tree, 0.0),
+            tests: RadiusTests::new(tree, 0.0),
             forest: UnionFind::new(n),
             position: tree.positions(),
-            listed: vec![],
+            neighbor_lists: vec![],
             listed_each: 0,
-            last2: vec![],
+            unlisted_min2: vec![],
             core2: vec![],
             core2_in_unit: vec![],
             least_core2: vec![],
@@ -146,15 +146,15 @@ impl<'a, S: Scalar, const D: usize> Rounds<'a, S, D> {
             uniform: vec![],
             bound2: zeroed(n),
             ends: zeroed(n),
-            shares: false,
+            has_merged_components: false,
             alpha2: alpha * alpha,
-            in_leaves: tree.holds_points() && has_differences,
-            has_units: S::NARROW && has_differences,
+            searches_leaves: tree.holds_points() && has_differences,
+            may_rescale: S::IS_F32 && has_differences,
         };
         rounds.number_components();
         if min_samples > 1 {
             rounds.list_samples(min_samples);
-        } else if rounds.in_leaves {
+        } else if rounds.searches_leaves {
             rounds.list_nearest();
         }
         rounds
@@ -186,10 +186,10 @@ impl<'a, S: Scalar, const D: usize> Rounds<'a, S, D> {
 
     #[inline(always)]
     pub(super) fn distance2(&self, of: &Aabb<S, D>, other: usize) -> f64 {
-        if self.balls.has_general() {
-            self.balls.general.distance2(of, other)
+        if self.tests.has_general() {
+            self.tests.general.distance2(of, other)
         } else {
-            self.balls.open.distance2(of, other)
+            self.tests.open.distance2(of, other)
         }
     }
 
@@ -200,17 +200,17 @@ impl<'a, S: Scalar, const D: usize> Rounds<'a, S, D> {
         distance2.max(self.core2(at)).max(self.core2(other))
     }
 
-    pub(super) fn least(&self, at: usize) -> Least {
-        Least { weight2: f64::from_bits(self.weight2[at].load(Relaxed)), end: self.end[at].load(Relaxed) }
+    pub(super) fn least(&self, at: usize) -> LightestEdge {
+        LightestEdge { weight2: f64::from_bits(self.weight2[at].load(Relaxed)), end: self.end[at].load(Relaxed) }
     }
 
-    pub(super) fn set(&self, at: usize, least: Least) {
+    pub(super) fn set(&self, at: usize, least: LightestEdge) {
         self.weight2[at].store(least.weight2.to_bits(), Relaxed);
         self.end[at].store(least.end, Relaxed);
     }
 
     /// Lowers the upper bound on the weight of a component's lightest edge.
-    pub(super) fn lower(&self, component: u32, weight2: f64) {
+    pub(super) fn tighten_bound2(&self, component: u32, weight2: f64) {
         self.bound2[component as usize].fetch_min(weight2.to_bits(), Relaxed);
     }
 
@@ -220,7 +220,7 @@ impl<'a, S: Scalar, const D: usize> Rounds<'a, S, D> {
 
     /// Reuses edges of earlier rounds and the lists. Neighbours in tree order give upper bounds for the remaining
     /// searches.
-    fn recall(&self) {
+    fn reuse_edges(&self) {
         let n = self.tree.len();
         for_tasks(n, TASK, &|range| {
             for at in range {
@@ -229,14 +229,14 @@ impl<'a, S: Scalar, const D: usize> Rounds<'a, S, D> {
                     if self.component[end as usize] == own {
                         self.end[at].store(NONE, Relaxed);
                     } else {
-                        self.lower(own, self.least(at).weight2);
+                        self.tighten_bound2(own, self.least(at).weight2);
                     }
                 }
                 let is_left = |at: usize| self.end[at].load(Relaxed) == NONE;
                 if at + 1 < n && self.component[at + 1] != own && (is_left(at) || is_left(at + 1)) {
                     let weight2 = self.weight2(at, at + 1);
-                    self.lower(own, weight2);
-                    self.lower(self.component[at + 1], weight2);
+                    self.tighten_bound2(own, weight2);
+                    self.tighten_bound2(self.component[at + 1], weight2);
                 }
             }
         });
@@ -253,7 +253,7 @@ impl<'a, S: Scalar, const D: usize> Rounds<'a, S, D> {
     }
 
     /// Joins each component with another along its lightest edge, and appends these edges.
-    fn join(&self, found: &mut Vec<u128>) {
+    fn merge_components(&self, found: &mut Vec<u128>) {
         let index = |at: usize| self.tree.order()[at];
         for_tasks(self.tree.len(), TASK, &|range| {
             for at in range {

@@ -10,7 +10,7 @@
 use crate::bvh::traverse::{DeferredSiblings, Step, bits, low_bits};
 use crate::bvh::{Bvh, LEAF};
 use crate::geometry::{Aabb, Blocks, Scalar, scale};
-use crate::search::ball_predicate::BallPredicate;
+use crate::search::radius_test::RadiusTest;
 use crate::simd::{Isa, LANES, Lanes};
 
 /// The component of each position and node. Arrays by position are padded by [`LANES`].
@@ -20,7 +20,7 @@ pub(super) struct Components<'a, S> {
     pub uniform: &'a [u32],
     pub cores: Cores<'a, S>,
     /// True if components have more than one point.
-    pub shares: bool,
+    pub has_merged_components: bool,
 }
 
 /// Squared core distances by position.
@@ -28,9 +28,9 @@ pub(super) struct Components<'a, S> {
 pub(super) enum Cores<'a, S> {
     /// All core distances are 0.
     Zero,
-    /// In the predicate's unit, with the minimum below each node.
+    /// In the test's unit, with the minimum below each node.
     InUnit { core2: &'a [S], least: &'a [S] },
-    /// In the unit of the coordinates; the factor `by` converts them to the predicate's unit.
+    /// In the unit of the coordinates; the factor `by` converts them to the test's unit.
     Exact { core2: &'a [f64], by: f64 },
 }
 
@@ -80,21 +80,21 @@ pub(super) struct LeafSearch<S> {
     pub active: u32,
     /// The search limit of each point. Points that are not active have a limit that nothing reaches.
     pub limits: [S; LEAF],
-    pub found: [Found<S>; LEAF],
+    pub found: [LightestEdges<S>; LEAF],
     /// A mask of the points that met a node of identical points, which the walk does not enter.
     pub met_copies: u32,
 }
 
 /// The lightest edges found for one point, in ascending order, padded with infinite weights.
 #[derive(Clone, Copy)]
-pub(super) struct Found<S> {
+pub(super) struct LightestEdges<S> {
     pub weight2: [S; KEPT],
     pub position: [u32; KEPT],
     /// The minimum weight of all other edges found.
     pub next: S,
 }
 
-impl<S: Scalar> Found<S> {
+impl<S: Scalar> LightestEdges<S> {
     /// Inserts a position if it is one of the `K` lightest. Branchless, because a branch would often be mispredicted.
     #[inline(always)]
     fn push<const K: usize>(&mut self, position: usize, weight2: S) {
@@ -113,7 +113,7 @@ impl<S: Scalar> Found<S> {
 
 impl<S: Scalar> LeafSearch<S> {
     pub fn new() -> Self {
-        let found = Found { weight2: [S::INFINITY; KEPT], position: [u32::MAX; KEPT], next: S::INFINITY };
+        let found = LightestEdges { weight2: [S::INFINITY; KEPT], position: [u32::MAX; KEPT], next: S::INFINITY };
         Self { active: 0, limits: [S::NEG_INFINITY; LEAF], found: [found; LEAF], met_copies: 0 }
     }
 
@@ -131,11 +131,11 @@ impl<S: Scalar> LeafSearch<S> {
 impl<S: Scalar> Components<'_, S> {
     /// Walks upwards from a leaf and finds the `K` lightest edges of each active point.
     #[inline(always)]
-    pub fn search<I: Isa, const D: usize, const P: bool, const K: usize>(
+    pub fn search<I: Isa, const D: usize, const GENERAL: bool, const K: usize>(
         &self,
         isa: I,
         tree: &Bvh<S, D>,
-        ball: &BallPredicate<'_, S, D, P>,
+        test: &RadiusTest<'_, S, D, GENERAL>,
         leaf: usize,
         siblings: &DeferredSiblings,
         of: &mut LeafSearch<S>,
@@ -146,22 +146,22 @@ impl<S: Scalar> Components<'_, S> {
         let shared = bits(of.active).all(|i| self.component[own.start + i] == first).then_some(first);
         let extent = scale::extent(bounds);
         let mut farthest = of.farthest();
-        for nodes in std::iter::once(leaf..leaf + 1).chain(siblings.upwards(tree)) {
+        for nodes in std::iter::once(leaf..leaf + 1).chain(siblings.subtrees(tree)) {
             tree.walk(
                 nodes,
                 #[inline(always)]
                 |at, node| {
-                    if ball.min_distance2(bounds, &node.bounds) > farthest
+                    if test.min_distance2(bounds, &node.bounds) > farthest
                         || Some(self.uniform[at]) == shared
                         || self.cores.are_beyond(at, farthest)
                     {
                         return Step::Skip;
                     }
                     if !tree.is_leaf(at) && !tree.is_degenerate(at) {
-                        let is_far = ball.is_far_from_each(isa, &node.bounds, extent, &here, &of.limits);
+                        let is_far = test.is_far_from_each(isa, &node.bounds, extent, &here, &of.limits);
                         return if is_far { Step::Skip } else { Step::Enter };
                     }
-                    let near = of.active & ball.closer_each(isa, &node.bounds, &here, &of.limits);
+                    let near = of.active & test.within_own_limits(isa, &node.bounds, &here, &of.limits);
                     if !tree.is_leaf(at) {
                         of.met_copies |= near;
                         return Step::Skip;
@@ -169,7 +169,15 @@ impl<S: Scalar> Components<'_, S> {
                     let there = tree.blocks(&tree.span(at));
                     for i in bits(near) {
                         if self.component[own.start + i] != self.uniform[at] {
-                            self.scan::<I, D, P, K>(isa, ball, &tree.item(own.start + i), own.start, &there, of, i);
+                            self.scan::<I, D, GENERAL, K>(
+                                isa,
+                                test,
+                                &tree.item(own.start + i),
+                                own.start,
+                                &there,
+                                of,
+                                i,
+                            );
                         }
                     }
                     farthest = of.farthest();
@@ -181,10 +189,10 @@ impl<S: Scalar> Components<'_, S> {
 
     /// Tests the points of a leaf for the `i`-th point, and lowers the limits of all points of its component.
     #[inline(always)]
-    fn scan<I: Isa, const D: usize, const P: bool, const K: usize>(
+    fn scan<I: Isa, const D: usize, const GENERAL: bool, const K: usize>(
         &self,
         isa: I,
-        ball: &BallPredicate<'_, S, D, P>,
+        test: &RadiusTest<'_, S, D, GENERAL>,
         point: &Aabb<S, D>,
         first: usize,
         there: &Blocks<'_, S, D>,
@@ -198,7 +206,7 @@ impl<S: Scalar> Components<'_, S> {
         for at in 0..there.count() {
             let start = there.first + at * LANES;
             let component: &Lanes<u32> = &self.component[start..].as_chunks().0[0];
-            let mut weight2 = ball.lanes_by::<I>(point, there, at, true);
+            let mut weight2 = test.distances2_outlined::<I>(point, there, at, true);
             self.cores.raise(start, own_core2, &mut weight2);
             for l in 0..LANES {
                 weight2[l] = if component[l] == own { S::INFINITY } else { weight2[l] };
@@ -211,9 +219,9 @@ impl<S: Scalar> Components<'_, S> {
         }
         let last = found.weight2[K - 1];
         if last < before {
-            limit = limit.min(ball.limit(ball.at_most(last)));
+            limit = limit.min(test.limit(test.at_most(last)));
             of.limits[i] = limit;
-            if self.shares {
+            if self.has_merged_components {
                 for (l, other) in of.limits.iter_mut().enumerate() {
                     let is_own = self.component.get(first + l).is_some_and(|&component| component == own);
                     *other = if is_own { other.min(limit) } else { *other };

@@ -6,15 +6,15 @@
 
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
-use super::boruvka::{Least, NODES, NONE, Rounds};
+use super::boruvka::{LightestEdge, NODES, NONE, Rounds};
 use super::leaf_search::{KEPT, LeafSearch};
 use super::search::with_either;
 use crate::bvh::traverse::{DeferredSiblings, bits, low_bits};
 use crate::geometry::Scalar;
 use crate::memory::{collected, zeroed};
 use crate::parallel::{Scratch, atomics, for_tasks};
-use crate::search::ball_predicate::BallPredicate;
 use crate::search::nearest::{Nearest, for_each_stored};
+use crate::search::radius_test::RadiusTest;
 use crate::simd::{Isa, LANES, dispatch};
 
 /// The maximum number of listed neighbours per point for mutual reachability. There they are known anyway, and this
@@ -26,8 +26,8 @@ impl<S: Scalar, const D: usize> Rounds<'_, S, D> {
     pub(super) fn list_nearest(&mut self) {
         let n = self.tree.len();
         self.listed_each = KEPT;
-        self.listed = atomics(n * KEPT, NONE);
-        self.last2 = zeroed(n);
+        self.neighbor_lists = atomics(n * KEPT, NONE);
+        self.unlisted_min2 = zeroed(n);
         let scratch = Scratch::new(LeafSearch::new);
         for_tasks(self.tree.end(), NODES, &|nodes| {
             scratch.with(|of| {
@@ -48,32 +48,32 @@ impl<S: Scalar, const D: usize> Rounds<'_, S, D> {
         of.active = low_bits(span.len());
         let mut siblings = DeferredSiblings::new();
         siblings.descend(tree, leaf);
-        let unit = tree.units(leaf, KEPT).0;
-        with_either!(I, self.balls, unit, |ball| {
+        let unit = tree.leaf_units(leaf, KEPT).0;
+        with_either!(I, self.tests, unit, |test| {
             for at in span.clone() {
-                of.limits[at - span.start] = ball.limit(ball.at_most(self.farthest_beside::<I, _>(ball, at)));
+                of.limits[at - span.start] = test.limit(test.at_most(self.farthest_beside::<I, _>(test, at)));
             }
-            self.components(unit).search::<_, D, _, KEPT>(isa, tree, ball, leaf, &siblings, of);
+            self.components(unit).search::<_, D, _, KEPT>(isa, tree, test, leaf, &siblings, of);
             for i in bits(of.active & !of.met_copies) {
                 let (at, found) = (span.start + i, &of.found[i]);
                 self.list(at, &found.position);
                 // Points that were too far to be tested are not nearer than the limit.
                 let next = found.next.min(of.limits[i]);
-                self.last2[at].store(ball.at_least(next).to_bits(), Relaxed);
+                self.unlisted_min2[at].store(test.at_least(next).to_bits(), Relaxed);
             }
         });
     }
 
     /// The maximum squared distance to [`KEPT`] neighbours in tree order: an upper bound for the distances in the list.
     #[inline(always)]
-    fn farthest_beside<I: Isa, const P: bool>(&self, ball: &BallPredicate<'_, S, D, P>, at: usize) -> S {
+    fn farthest_beside<I: Isa, const GENERAL: bool>(&self, test: &RadiusTest<'_, S, D, GENERAL>, at: usize) -> S {
         let n = self.tree.len();
         if n <= KEPT {
             return S::INFINITY;
         }
         let first = at.saturating_sub(KEPT / 2).min(n - KEPT - 1);
         let beside = self.tree.blocks(&(first..first + KEPT + 1));
-        let lanes = ball.lanes_by::<I>(&self.tree.item(at), &beside, 0, true);
+        let lanes = test.distances2_outlined::<I>(&self.tree.item(at), &beside, 0, true);
         lanes[..KEPT + 1].iter().fold(S::ZERO, |farthest, &distance2| farthest.max(distance2))
     }
 
@@ -94,7 +94,7 @@ impl<S: Scalar, const D: usize> Rounds<'_, S, D> {
                 nearest.swap(at - 1, at);
             }
         }
-        for (slot, nearest) in self.listed[at * KEPT..].iter().zip(nearest) {
+        for (slot, nearest) in self.neighbor_lists[at * KEPT..].iter().zip(nearest) {
             slot.store(nearest.2, Relaxed);
         }
     }
@@ -104,8 +104,8 @@ impl<S: Scalar, const D: usize> Rounds<'_, S, D> {
         let n = self.tree.len();
         let wanted = min_samples.min(n - 1);
         self.listed_each = wanted.min(MOST_LISTED);
-        self.listed = atomics(n * self.listed_each, NONE);
-        self.last2 = zeroed(n);
+        self.neighbor_lists = atomics(n * self.listed_each, NONE);
+        self.unlisted_min2 = zeroed(n);
         let core2: Vec<AtomicU64> = zeroed(n);
         for_each_stored(self.tree, &Nearest::new(wanted).excluding_self(), &|at, best| {
             for (rank, neighbor) in best.neighbors().enumerate() {
@@ -115,29 +115,29 @@ impl<S: Scalar, const D: usize> Rounds<'_, S, D> {
                 }
                 if rank < self.listed_each {
                     let position = self.position[neighbor.index as usize];
-                    self.listed[at * self.listed_each + rank].store(position, Relaxed);
+                    self.neighbor_lists[at * self.listed_each + rank].store(position, Relaxed);
                 }
                 if rank + 1 == self.listed_each {
-                    self.last2[at].store(neighbor.distance2.to_bits(), Relaxed);
+                    self.unlisted_min2[at].store(neighbor.distance2.to_bits(), Relaxed);
                 }
             }
         });
         let core2 = core2.into_iter().map(|bits| self.alpha2 * f64::from_bits(bits.into_inner()));
         self.core2 = collected(core2.chain(std::iter::repeat_n(0.0, LANES)));
-        self.core2_in_unit = collected(self.core2.iter().map(|&core2| self.balls.general.in_unit(core2)));
+        self.core2_in_unit = collected(self.core2.iter().map(|&core2| self.tests.general.in_unit(core2)));
         let least = |leaf| self.core2_in_unit[self.tree.span(leaf)].iter().fold(S::INFINITY, |a, &b| a.min(b));
         self.least_core2 = self.tree.reduce(least, |_, [left, right]| left.min(*right));
     }
 
     /// The lightest edge according to the list; a lower bound if the list is not sufficient.
-    pub(super) fn look_up(&self, at: usize, own: u32, known: Least) -> Least {
-        let last2 = f64::from_bits(self.last2[at].load(Relaxed));
-        if known.weight2 > last2 {
+    pub(super) fn look_up(&self, at: usize, own: u32, known: LightestEdge) -> LightestEdge {
+        let unlisted_min2 = f64::from_bits(self.unlisted_min2[at].load(Relaxed));
+        if known.weight2 > unlisted_min2 {
             return known;
         }
         let mut least = (f64::INFINITY, NONE, NONE);
         let item = self.tree.item(at);
-        for other in &self.listed[at * self.listed_each..][..self.listed_each] {
+        for other in &self.neighbor_lists[at * self.listed_each..][..self.listed_each] {
             let other = other.load(Relaxed);
             if other == NONE || self.component[other as usize] == own {
                 continue;
@@ -159,13 +159,13 @@ impl<S: Scalar, const D: usize> Rounds<'_, S, D> {
         }
         let (weight2, _, end) = least;
         // Unlisted points are not nearer than the last listed one. If all points are listed, there are no others.
-        let others2 = last2.max(self.core2(at));
+        let others2 = unlisted_min2.max(self.core2(at));
         if end != NONE {
-            self.lower(own, weight2);
+            self.tighten_bound2(own, weight2);
             if weight2 < others2 || self.listed_each >= self.tree.len() - 1 {
-                return Least { weight2, end };
+                return LightestEdge { weight2, end };
             }
         }
-        Least { weight2: known.weight2.max(others2.min(weight2)), end: NONE }
+        LightestEdge { weight2: known.weight2.max(others2.min(weight2)), end: NONE }
     }
 }

@@ -14,6 +14,7 @@ pub use edge::Edge;
 
 use crate::bvh::Bvh;
 use crate::cancel::{check_at, guarded};
+use crate::cluster::errors;
 use crate::cluster::union_find::UnionFind;
 use crate::error::{Error, Result};
 use crate::geometry::{Bounded, BoxSize, Scalar, Space};
@@ -114,7 +115,11 @@ impl MinimumSpanningTree {
                 return Err(Error::parameter_must(name, n as f64, "at most the number of points"));
             }
             if !(self.alpha > 0.0 && (self.alpha * self.alpha).is_normal()) {
-                return Err(Error::parameter_must("alpha", self.alpha, "a positive number"));
+                return Err(Error::parameter_must(
+                    "alpha",
+                    self.alpha,
+                    "positive, with a square in the normal range of f64",
+                ));
             }
             Ok(SpanningTree { n_points: bvh.len(), edges: edges(bvh, self.min_samples, self.alpha)? })
         })
@@ -180,12 +185,14 @@ impl SpanningTree {
             for (index, edge) in edges.iter().enumerate() {
                 check_at(index);
                 let is_edge = edge.low < edge.high && (edge.high as usize) < n_points && edge.weight2 >= 0.0;
-                let is_next = index == 0 || place(&edges[index - 1]) < place(edge);
-                if !is_edge || !is_next || forest.find(edge.low) == forest.find(edge.high) {
-                    let (name, value) = ("index of an edge", index as f64);
-                    let must =
-                        "that of one between a lower and a higher point, behind the last in order, that closes no ring";
-                    return Err(Error::parameter_must(name, value, must));
+                if !is_edge {
+                    return Err(errors::edge(index, [edge.low, edge.high], edge.weight2, n_points));
+                }
+                if index > 0 && place(&edges[index - 1]) >= place(edge) {
+                    return Err(errors::edge_order(index));
+                }
+                if forest.find(edge.low) == forest.find(edge.high) {
+                    return Err(errors::edge_cycle(index, [edge.low, edge.high]));
                 }
                 forest.union(edge.low, edge.high);
             }

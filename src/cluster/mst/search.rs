@@ -5,32 +5,32 @@
 //! search alone, in `f64`. If the radius of a search is much smaller than the point set, or than
 //! the radii of other points of its leaf, the search has its own unit (`geometry::scale`).
 
-use super::boruvka::{Least, NODES, NONE, Rounds};
+use super::boruvka::{LightestEdge, NODES, NONE, Rounds};
 use super::leaf_search::{Components, Cores, LeafSearch};
 use crate::bvh::LEAF;
 use crate::bvh::traverse::{DeferredSiblings, bits};
 use crate::geometry::{FilteredRadius, Scalar, scale};
 use crate::parallel::{Scratch, for_tasks};
-use crate::search::ball_predicate::BallPredicate;
 use crate::search::nearest::NearestVisitor;
+use crate::search::radius_test::RadiusTest;
 use crate::simd::{Isa, dispatch};
 
-/// `with_either!(I, balls, unit, |ball| body)`: runs the body with the open predicate, or with the general one if any
+/// `with_either!(I, tests, unit, |test| body)`: runs the body with the open test, or with the general one if any
 /// point or the unit needs it. For an outlined instruction set, where code size matters more than speed, always uses
 /// the general one.
 macro_rules! with_either {
-    ($isa:ident, $balls:expr, $unit:expr, |$ball:ident| $body:expr) => {{
-        if const { $isa::OUTLINED } || $unit != 1.0 || $balls.has_general() {
+    ($isa:ident, $tests:expr, $unit:expr, |$test:ident| $body:expr) => {{
+        if const { $isa::OUTLINED } || $unit != 1.0 || $tests.has_general() {
             let another;
-            let $ball = if $unit == $balls.general.unit() {
-                &$balls.general
+            let $test = if $unit == $tests.general.unit() {
+                &$tests.general
             } else {
-                another = $balls.general.in_another($unit);
+                another = $tests.general.with_unit($unit);
                 &another
             };
             $body
         } else if const { !$isa::OUTLINED } {
-            let $ball = &$balls.open;
+            let $test = &$tests.open;
             $body
         }
     }};
@@ -42,25 +42,30 @@ impl<S: Scalar, const D: usize> Rounds<'_, S, D> {
     pub(super) fn components(&self, unit: f64) -> Components<'_, S> {
         let cores = if self.core2.is_empty() {
             Cores::Zero
-        } else if unit == self.balls.general.unit() {
+        } else if unit == self.tests.general.unit() {
             Cores::InUnit { core2: &self.core2_in_unit, least: &self.least_core2 }
         } else {
             Cores::Exact { core2: &self.core2, by: unit * unit }
         };
-        Components { component: &self.component, uniform: &self.uniform, cores, shares: self.shares }
+        Components {
+            component: &self.component,
+            uniform: &self.uniform,
+            cores,
+            has_merged_components: self.has_merged_components,
+        }
     }
 
     /// The unit of a search within a squared distance: that of the point set, unless squares would lose precision in
     /// it.
     #[inline(always)]
     fn unit_within(&self, limit2: f64) -> f64 {
-        let unit = self.balls.general.unit();
-        if !self.has_units || limit2 * unit * unit >= scale::LEAST_SQUARE {
+        let unit = self.tests.general.unit();
+        if !self.may_rescale || limit2 * unit * unit >= scale::MIN_SQUARE {
             return unit;
         }
         // If copies are searched for, points near them must remain distinguishable.
         let length = limit2.sqrt().max(f64::MIN_POSITIVE);
-        FilteredRadius::<S, D>::unit(length, self.tree.space(), scale::LEAST)
+        FilteredRadius::<S, D>::unit(length, self.tree.space(), scale::MIN_EXPONENT)
     }
 
     /// Searches for the lightest edges of the points that may have their component's lightest edge.
@@ -95,13 +100,13 @@ impl<S: Scalar, const D: usize> Rounds<'_, S, D> {
         let mut siblings = DeferredSiblings::new();
         siblings.descend(self.tree, leaf);
         let (mut left, mut nothing) = (searching, 0);
-        if self.in_leaves {
+        if self.searches_leaves {
             let unit = self.unit_within(bounds2.iter().fold(0.0, |farthest2, &bound2| bound2.max(farthest2)));
             of.reset();
             of.active =
                 bits(searching).filter(|&i| self.unit_within(bounds2[i]) == unit).fold(0, |active, i| active | 1 << i);
-            with_either!(I, self.balls, unit, |ball| {
-                nothing = self.search_together(isa, ball, leaf, &siblings, of);
+            with_either!(I, self.tests, unit, |test| {
+                nothing = self.search_together(isa, test, leaf, &siblings, of);
             });
             left = searching & !of.active;
         }
@@ -109,12 +114,12 @@ impl<S: Scalar, const D: usize> Rounds<'_, S, D> {
             let weight2 = self.bound2_at(at);
             if self.least(at).weight2 <= weight2 {
                 let unit = self.unit_within(weight2);
-                with_either!(I, self.balls, unit, |ball| self.search_alone(isa, ball, leaf, &siblings, at, weight2));
+                with_either!(I, self.tests, unit, |test| self.search_alone(isa, test, leaf, &siblings, at, weight2));
             }
         }
         // These points have no edge within their limit, and bounds never rise: the current bound is a lower bound.
         for at in bits(nothing).map(|i| span.start + i) {
-            self.set(at, Least { weight2: self.bound2_at(at), end: NONE });
+            self.set(at, LightestEdge { weight2: self.bound2_at(at), end: NONE });
         }
     }
 
@@ -125,19 +130,19 @@ impl<S: Scalar, const D: usize> Rounds<'_, S, D> {
     /// Searches for all active points of a leaf together. Deactivates points with ties, and returns a mask of points
     /// without an edge within their limit.
     #[inline(always)]
-    fn search_together<I: Isa, const P: bool>(
+    fn search_together<I: Isa, const GENERAL: bool>(
         &self,
         isa: I,
-        ball: &BallPredicate<'_, S, D, P>,
+        test: &RadiusTest<'_, S, D, GENERAL>,
         leaf: usize,
         siblings: &DeferredSiblings,
         of: &mut LeafSearch<S>,
     ) -> u32 {
         let start = self.tree.span(leaf).start;
         for i in bits(of.active) {
-            of.limits[i] = ball.limit(self.bound2_at(start + i));
+            of.limits[i] = test.limit(self.bound2_at(start + i));
         }
-        self.components(ball.unit()).search::<I, D, P, 1>(isa, self.tree, ball, leaf, siblings, of);
+        self.components(test.unit()).search::<I, D, GENERAL, 1>(isa, self.tree, test, leaf, siblings, of);
         let (mut left, mut nothing) = (of.met_copies, 0);
         for i in bits(of.active & !of.met_copies) {
             let (at, found) = (start + i, &of.found[i]);
@@ -149,8 +154,8 @@ impl<S: Scalar, const D: usize> Rounds<'_, S, D> {
                 left |= 1 << i;
                 continue;
             }
-            let least = Least { weight2: self.weight2(at, found.position[0] as usize), end: found.position[0] };
-            let limit = ball.limit(least.weight2);
+            let least = LightestEdge { weight2: self.weight2(at, found.position[0] as usize), end: found.position[0] };
+            let limit = test.limit(least.weight2);
             if found.next <= limit {
                 left |= 1 << i;
             } else if limit <= of.limits[i] {
@@ -165,32 +170,33 @@ impl<S: Scalar, const D: usize> Rounds<'_, S, D> {
 
     /// Searches in `f64` for the lightest edge of one point with a squared weight of at most `weight2`.
     #[inline(always)]
-    fn search_alone<I: Isa, const P: bool>(
+    fn search_alone<I: Isa, const GENERAL: bool>(
         &self,
         isa: I,
-        ball: &BallPredicate<'_, S, D, P>,
+        test: &RadiusTest<'_, S, D, GENERAL>,
         leaf: usize,
         siblings: &DeferredSiblings,
         at: usize,
         weight2: f64,
     ) {
         let own = self.component[at];
-        let mut visitor = LeastEdge { rounds: self, own, core2: self.core2(at), weight2, index: NONE, end: NONE };
-        self.tree.search_upwards(isa, ball, &self.tree.item(at), leaf, siblings, &mut visitor);
-        self.keep(at, Least { weight2: visitor.weight2, end: visitor.end });
+        let mut visitor =
+            LightestEdgeVisitor { rounds: self, own, core2: self.core2(at), weight2, index: NONE, end: NONE };
+        self.tree.search_upwards(isa, test, &self.tree.item(at), leaf, siblings, &mut visitor);
+        self.keep(at, LightestEdge { weight2: visitor.weight2, end: visitor.end });
     }
 
     /// Stores the lightest edge found for a point.
-    fn keep(&self, at: usize, least: Least) {
+    fn keep(&self, at: usize, least: LightestEdge) {
         if least.end != NONE {
-            self.lower(self.component[at], least.weight2);
+            self.tighten_bound2(self.component[at], least.weight2);
         }
         self.set(at, least);
     }
 }
 
 /// A visitor that finds the lightest edge from a point to another component.
-struct LeastEdge<'r, 'a, S: Scalar, const D: usize> {
+struct LightestEdgeVisitor<'r, 'a, S: Scalar, const D: usize> {
     rounds: &'r Rounds<'a, S, D>,
     own: u32,
     core2: f64,
@@ -200,7 +206,7 @@ struct LeastEdge<'r, 'a, S: Scalar, const D: usize> {
     end: u32,
 }
 
-impl<S: Scalar, const D: usize> NearestVisitor for LeastEdge<'_, '_, S, D> {
+impl<S: Scalar, const D: usize> NearestVisitor for LightestEdgeVisitor<'_, '_, S, D> {
     #[inline(always)]
     fn limit(&self) -> f64 {
         self.weight2

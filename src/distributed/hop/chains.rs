@@ -7,7 +7,7 @@
 //! Cost: O(log r) rounds of messages if a chain changes ranks r times; 12 bytes for each ghost at which a chain
 //! leaves a rank.
 
-use crate::cluster::hop::chains::follow;
+use crate::cluster::hop::chains::resolve_paths;
 use crate::distributed::communicator::{Reduction, reduce};
 use crate::distributed::components::{request, vertex};
 use crate::distributed::domain::Domain;
@@ -44,7 +44,7 @@ pub(super) fn climb<S: Scalar, const D: usize>(
     for (&index, &next) in order.iter().zip(next) {
         hops[index as usize] = if near.is_ghost[index as usize] { index } else { order[next as usize] };
     }
-    let ends = follow(hops);
+    let ends = resolve_paths(hops);
 
     let (own, ghosts) = near.index.split_at(n);
     let peaks: Vec<u32> = (0..n as u32).filter(|&row| ends[own[row as usize] as usize] == own[row as usize]).collect();

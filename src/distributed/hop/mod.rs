@@ -12,7 +12,7 @@ mod neighborhood;
 mod regroup;
 
 use crate::cluster::Hop;
-use crate::cluster::hop::chains::{Landscape, hops};
+use crate::cluster::hop::chains::{ChainInput, next_positions};
 use crate::cluster::hop::density::{by_index, check_dimension, densities};
 use crate::cluster::hop::regroup::Thresholds;
 use crate::cluster::hop::smoothing::Masses;
@@ -229,7 +229,7 @@ impl Hop {
             }
         }
         let here = near.in_tree_order(&density);
-        let next = hops(&near.tree, &Landscape { density: &here, radius2: &radius2, n_hop: self.n_hop });
+        let next = next_positions(&near.tree, &ChainInput { density: &here, radius2: &radius2, n_hop: self.n_hop });
         drop((here, radius2));
         let chains = climb(domain, near, &next)?;
         drop(next);

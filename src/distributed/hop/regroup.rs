@@ -6,7 +6,7 @@
 //! Cost: on rank 0, 24 bytes for each chain with a boundary on a rank, and 16 for each boundary that the rank keeps.
 //! Boundaries have at least the outer density. Rank 0 alone sorts boundaries and joins chains.
 
-use crate::cluster::hop::boundaries::{ChainBoundary, boundaries, density_of, falling};
+use crate::cluster::hop::boundaries::{ChainBoundary, boundaries, density_of_key, descending_key};
 use crate::cluster::hop::regroup::{Thresholds, decisive, regroup};
 use crate::distributed::boundary::NONE;
 use crate::distributed::communicator::{agree, exchange, gather};
@@ -23,13 +23,13 @@ use crate::phases::mark;
 /// Points per parallel task.
 const TASK: usize = 1 << 14;
 
-/// A chain: the density of its peak as encoded by [`falling`], the peak's global index, and the peak as a vertex.
-/// Ascending order means descending density.
+/// A chain: the density of its peak as encoded by [`descending_key`], the peak's global index, and the peak as a
+/// vertex. Ascending order means descending density.
 type Chain = [u64; 3];
 
 /// Returns the density of a chain's peak.
 fn height(chain: &Chain) -> f64 {
-    density_of(chain[0])
+    density_of_key(chain[0])
 }
 
 /// Returns the group of each point of this rank, ignoring the outer density: the peak of the densest chain in the
@@ -45,7 +45,7 @@ pub(super) fn groups<S: Scalar, const D: usize>(
     let ranks = domain.ranks;
     let first = vertex(ranks.rank(), 0);
     let heights = near.own(domain.points.len(), density);
-    let own = |(&row, peak): (&u32, u64)| [falling(heights[row as usize]), domain.ids[row as usize], peak];
+    let own = |(&row, peak): (&u32, u64)| [descending_key(heights[row as usize]), domain.ids[row as usize], peak];
     let own: Vec<Chain> = chains.peaks.iter().zip(first..).map(own).collect();
     drop(heights);
 
@@ -100,7 +100,7 @@ fn on_first<S: Scalar, const D: usize>(
     places.iter_mut().filter(|place| **place == 0).zip(0..).for_each(|(place, at)| *place = at);
     let pack = |boundary: &ChainBoundary| {
         let [denser, other] = [boundary.denser, boundary.other].map(|at| u64::from(places[at as usize]));
-        [falling(boundary.density), denser << 32 | other]
+        [descending_key(boundary.density), denser << 32 | other]
     };
     let sent: Vec<[u64; 2]> = kept.iter().map(pack).collect();
     let tables = gather(ranks, &used, 0)?;
@@ -125,7 +125,7 @@ fn on_first<S: Scalar, const D: usize>(
     drop((tables, lists));
     sort(&mut boundaries);
     let of =
-        |&(falling, denser, other): &(u64, u32, u32)| ChainBoundary { denser, other, density: density_of(falling) };
+        |&(falling, denser, other): &(u64, u32, u32)| ChainBoundary { denser, other, density: density_of_key(falling) };
     let boundaries: Vec<ChainBoundary> = boundaries.iter().map(of).collect();
     let heights: Vec<f64> = all.iter().map(height).collect();
     let groups = regroup(&heights, &boundaries, thresholds);

@@ -6,7 +6,7 @@
 //! Source: Ericson 2005, Real-Time Collision Detection, sections 5.1.2, 5.1.5, 5.1.9. In any dimension by exterior
 //! products.
 
-use crate::geometry::shapes::vector::{along, area2, areas, dot, length2, sub, times, unit, volume2};
+use crate::geometry::shapes::vector::{add_scaled, area2, bivector_dot, dot, length2, sub, times, unit, volume2};
 
 /// The nearest point of a shape and its squared distance. For a query point inside the shape it is that point.
 #[derive(Clone, Copy, Debug)]
@@ -37,7 +37,7 @@ pub fn on_segment<const D: usize>(p: &[f64; D], [a, b]: [&[f64; D]; 2]) -> Close
         on_point(p, b)
     } else {
         let distance2 = area2(&w, &e) / e2 / (unit * unit);
-        Closest { distance2, point: if distance2 == 0.0 { *p } else { along(a, t / e2, &sub(b, a)) } }
+        Closest { distance2, point: if distance2 == 0.0 { *p } else { add_scaled(a, t / e2, &sub(b, a)) } }
     }
 }
 
@@ -51,7 +51,7 @@ pub fn weights<const D: usize>(p: &[f64; D], [a, b, c]: [&[f64; D]; 3]) -> ([f64
     if n2 <= (4.0 * f64::EPSILON).powi(2) * length2(&e) * length2(&f) {
         return ([0.0; 3], 0.0);
     }
-    let (v, u) = (areas([&w, &f], [&e, &f]), areas([&e, &w], [&e, &f]));
+    let (v, u) = (bivector_dot([&w, &f], [&e, &f]), bivector_dot([&e, &w], [&e, &f]));
     ([n2 - v - u, v, u], n2)
 }
 
@@ -63,7 +63,7 @@ pub fn on_triangle<const D: usize>(p: &[f64; D], corners: [&[f64; D]; 3]) -> Clo
         let unit = unit(&[&w, &e, &f]);
         let scaled = [&w, &e, &f].map(|x| times(x, unit));
         let distance2 = volume2(&scaled[0], &scaled[1], &scaled[2]) / n2 / (unit * unit);
-        let point = along(&along(a, weights[1] / n2, &e), weights[2] / n2, &f);
+        let point = add_scaled(&add_scaled(a, weights[1] / n2, &e), weights[2] / n2, &f);
         return Closest { distance2, point: if distance2 == 0.0 { *p } else { point } };
     }
     on_segment(p, [a, b]).or(on_segment(p, [b, c])).or(on_segment(p, [c, a]))
@@ -115,7 +115,7 @@ pub fn segments<const D: usize>([a, b]: [&[f64; D]; 2], [c, d]: [&[f64; D]; 2]) 
     let [w, e, f] = [w, e, f].map(|x| times(&x, unit));
     let n2 = area2(&e, &f);
     // The nearest points of the two lines: `s` along the first and `t` along the second, times `n2`.
-    let (s, t) = (areas([&w, &f], [&e, &f]), areas([&w, &e], [&e, &f]));
+    let (s, t) = (bivector_dot([&w, &f], [&e, &f]), bivector_dot([&w, &e], [&e, &f]));
     let is_inside = |x: f64| 0.0 < x && x < n2;
     if !(is_inside(s) && is_inside(t)) {
         return least;
@@ -125,7 +125,7 @@ pub fn segments<const D: usize>([a, b]: [&[f64; D]; 2], [c, d]: [&[f64; D]; 2]) 
     } else {
         // Almost parallel: rounding destroys the normal. The distance of two points of the segments is never below
         // the minimum.
-        length2(&sub(&along(&w, t / n2, &f), &times(&e, s / n2)))
+        length2(&sub(&add_scaled(&w, t / n2, &f), &times(&e, s / n2)))
     };
     least.min(between / (unit * unit))
 }

@@ -1,7 +1,7 @@
 //! The trait of convex shapes: distance, closest point, intersection, and the part of a ray inside.
 
 use crate::geometry::shapes::core::{Core, Solid};
-use crate::geometry::shapes::vector::wide;
+use crate::geometry::shapes::vector::to_f64;
 use crate::geometry::shapes::{pairs, ray_interval};
 use crate::geometry::{Aabb, Bounded, Ray, Scalar, Sphere};
 
@@ -48,7 +48,7 @@ pub trait Convex<S: Scalar, const D: usize>: Bounded<S, D> {
     ///
     /// If squared distances differ only in their last digits, it may be either of the points.
     fn closest_point(&self, point: impl Into<[S; D]>) -> [f64; D] {
-        let point = Solid::new(Core::Point(wide(&point.into())), 0.0, S::LIMIT);
+        let point = Solid::new(Core::Point(to_f64(&point.into())), 0.0, S::LIMIT);
         if let Core::Point(point) = point.core { self.solid().closest(&point).point } else { [f64::NAN; D] }
     }
 
@@ -68,8 +68,11 @@ pub trait Convex<S: Scalar, const D: usize>: Bounded<S, D> {
         if !ray.is_proper() {
             return None;
         }
-        let [first, last] =
-            ray_interval::in_reach(&self.solid(), &self.bounds(), [wide(&ray.origin), wide(&ray.direction)])?;
+        let [first, last] = ray_interval::scaled_interval(
+            &self.solid(),
+            &self.bounds(),
+            [to_f64(&ray.origin), to_f64(&ray.direction)],
+        )?;
         let [from, to] = [first.max(ray.from), last.min(ray.to)];
         (from <= to).then_some([from, to])
     }
@@ -77,18 +80,18 @@ pub trait Convex<S: Scalar, const D: usize>: Bounded<S, D> {
 
 impl<S: Scalar, const D: usize> Convex<S, D> for [S; D] {
     fn solid(&self) -> Solid<D> {
-        Solid::new(Core::Point(wide(self)), 0.0, S::LIMIT)
+        Solid::new(Core::Point(to_f64(self)), 0.0, S::LIMIT)
     }
 }
 
 impl<S: Scalar, const D: usize> Convex<S, D> for Aabb<S, D> {
     fn solid(&self) -> Solid<D> {
-        Solid::new(Core::Box([wide(&self.lo), wide(&self.hi)]), 0.0, S::LIMIT)
+        Solid::new(Core::Box([to_f64(&self.lo), to_f64(&self.hi)]), 0.0, S::LIMIT)
     }
 }
 
 impl<S: Scalar, const D: usize> Convex<S, D> for Sphere<S, D> {
     fn solid(&self) -> Solid<D> {
-        Solid::new(Core::Point(wide(&self.center)), self.radius, S::LIMIT)
+        Solid::new(Core::Point(to_f64(&self.center)), self.radius, S::LIMIT)
     }
 }

@@ -11,7 +11,7 @@ use crate::geometry::shapes::closest_on_ellipsoid::on_ellipsoid;
 use crate::geometry::shapes::frame::Frame;
 use crate::geometry::shapes::minimum_norm;
 use crate::geometry::shapes::slabs::Slabs;
-use crate::geometry::shapes::vector::{along, dot, in_space, length2, sub, times};
+use crate::geometry::shapes::vector::{add_scaled, dot, length2, sub, times, to_3d};
 
 /// A convex set of points.
 #[derive(Clone, Debug)]
@@ -26,7 +26,7 @@ pub enum Core<const D: usize> {
     Ellipsoid(Frame<D>),
     Slabs(Box<Slabs<D>>),
     /// The empty set. Stands for shapes with a coordinate that is not finite, a negative length or an inverted box.
-    Nothing,
+    Empty,
 }
 
 /// All points within a radius of a core.
@@ -60,9 +60,9 @@ impl<const D: usize> Solid<D> {
                 Core::Box([lo, hi]) => is_proper(lo) && is_proper(hi) && (0..D).all(|k| lo[k] <= hi[k]),
                 Core::Oriented(frame) | Core::Ellipsoid(frame) => is_frame(frame),
                 Core::Slabs(slabs) => slabs.is_proper(limit),
-                Core::Nothing => false,
+                Core::Empty => false,
             };
-        Self { core: if proper { core } else { Core::Nothing }, radius }
+        Self { core: if proper { core } else { Core::Empty }, radius }
     }
 
     /// The point of the solid nearest to `p`: `p` itself if it lies inside.
@@ -76,7 +76,7 @@ impl<const D: usize> Solid<D> {
         let point = if distance2 == 0.0 && distance <= self.radius {
             *p
         } else {
-            along(&near.point, self.radius / distance, &sub(p, &near.point))
+            add_scaled(&near.point, self.radius / distance, &sub(p, &near.point))
         };
         Closest { distance2, point }
     }
@@ -90,8 +90,8 @@ impl<const D: usize> Core<D> {
             Core::Segment([a, b]) => closest::on_segment(p, [a, b]),
             Core::Triangle([a, b, c]) => closest::on_triangle(p, [a, b, c]),
             Core::Tetrahedron(corners) => {
-                let corners = corners.map(|corner| in_space(&corner));
-                let near = closest::on_tetrahedron(&in_space(p), corners.each_ref());
+                let corners = corners.map(|corner| to_3d(&corner));
+                let near = closest::on_tetrahedron(&to_3d(p), corners.each_ref());
                 Closest { distance2: near.distance2, point: std::array::from_fn(|k| near.point[k]) }
             }
             Core::Box([lo, hi]) => {
@@ -109,13 +109,13 @@ impl<const D: usize> Core<D> {
             Core::Slabs(slabs) => {
                 let corners = slabs.corners();
                 if corners.is_empty() {
-                    return far();
+                    return nearest_of_empty();
                 }
                 let nearest =
                     minimum_norm::nearest(|direction| sub(&farthest(&corners, direction), p), &sub(&corners[0], p));
                 Closest { distance2: length2(&nearest), point: std::array::from_fn(|k| p[k] + nearest[k]) }
             }
-            Core::Nothing => far(),
+            Core::Empty => nearest_of_empty(),
         }
     }
 
@@ -143,7 +143,7 @@ impl<const D: usize> Core<D> {
                 }
             }
             Core::Slabs(_) => farthest(corners, direction),
-            Core::Nothing => [0.0; D],
+            Core::Empty => [0.0; D],
         }
     }
 
@@ -159,7 +159,7 @@ impl<const D: usize> Core<D> {
             Core::Box(corners) => Core::Box(corners.map(moved)),
             Core::Oriented(of) => Core::Oriented(frame(of)),
             Core::Ellipsoid(of) => Core::Ellipsoid(frame(of)),
-            Core::Slabs(_) | Core::Nothing => self.clone(),
+            Core::Slabs(_) | Core::Empty => self.clone(),
         }
     }
 
@@ -170,7 +170,7 @@ impl<const D: usize> Core<D> {
 }
 
 /// The nearest point of an empty set: at infinite distance, with NaN coordinates.
-fn far<const D: usize>() -> Closest<D> {
+fn nearest_of_empty<const D: usize>() -> Closest<D> {
     Closest { distance2: f64::INFINITY, point: [f64::NAN; D] }
 }
 

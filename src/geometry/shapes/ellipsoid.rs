@@ -3,7 +3,7 @@
 use crate::geometry::shapes::core::{Core, Solid};
 use crate::geometry::shapes::frame::Frame;
 use crate::geometry::shapes::obb::orthonormal;
-use crate::geometry::shapes::vector::{length2, outwards, wide};
+use crate::geometry::shapes::vector::{length2, outwards, to_f64};
 use crate::geometry::{Aabb, Bounded, Convex, Scalar};
 
 /// A solid ellipsoid; in two dimensions an ellipse.
@@ -51,7 +51,7 @@ impl<S: Scalar, const D: usize> Ellipsoid<S, D> {
 
 impl<S: Scalar, const D: usize> Convex<S, D> for Ellipsoid<S, D> {
     fn solid(&self) -> Solid<D> {
-        let frame = Frame { center: wide(&self.center), axes: self.axes, half: self.radii };
+        let frame = Frame { center: to_f64(&self.center), axes: self.axes, half: self.radii };
         Solid::new(Core::Ellipsoid(frame), 0.0, S::LIMIT)
     }
 }

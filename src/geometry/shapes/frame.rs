@@ -3,7 +3,7 @@
 //! Input: a point or a direction. Output: its components along the axes, or the point with given components.
 //! Cost: O(D²).
 
-use crate::geometry::shapes::vector::{along, dot};
+use crate::geometry::shapes::vector::{add_scaled, dot};
 
 /// A box of any orientation, or the ellipsoid inscribed in it: orthonormal axes, and half the length along each.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -25,7 +25,7 @@ impl<const D: usize> Frame<D> {
     pub fn place(&self, components: &[f64; D]) -> [f64; D] {
         let mut point = self.center;
         for (component, axis) in components.iter().zip(&self.axes) {
-            point = along(&point, *component, axis);
+            point = add_scaled(&point, *component, axis);
         }
         point
     }

@@ -2,7 +2,7 @@
 
 use crate::geometry::shapes::core::{Core, Solid};
 use crate::geometry::shapes::slabs::Slabs;
-use crate::geometry::shapes::vector::{outwards, wide};
+use crate::geometry::shapes::vector::{outwards, to_f64};
 use crate::geometry::{Aabb, Bounded, Convex, Scalar};
 
 /// The axes, the diagonals of the cube and the diagonals of its faces.
@@ -69,7 +69,7 @@ impl<S: Scalar, const D: usize, const N: usize> Kdop<S, D, N> {
         (3, 9) => &EDGES,
         (3, 13) => &DIRECTIONS,
         (2, 4) => &PLANE,
-        _ => panic!("there are k-DOPs of 6, 14, 18 and 26 planes in three dimensions, of 8 in two"),
+        _ => panic!("unsupported k-DOP; use 6, 14, 18 or 26 planes in three dimensions, or 8 in two"),
     };
 
     /// The empty k-DOP, the initial value of a union.
@@ -83,7 +83,7 @@ impl<S: Scalar, const D: usize, const N: usize> Kdop<S, D, N> {
 
     fn point(point: &[S; D]) -> Self {
         let (mut lo, mut hi) = ([S::ZERO; N], [S::ZERO; N]);
-        let point = wide(point);
+        let point = to_f64(point);
         for (i, row) in Self::ROWS.iter().enumerate() {
             let (mut sum, mut rest) = (0.0, 0.0);
             for k in 0..D {
@@ -166,7 +166,7 @@ impl<S: Scalar, const D: usize, const N: usize> Convex<S, D> for Kdop<S, D, N> {
         if N == D {
             // Slabs along the axes alone are a box, whose distances need no iteration and its rounding.
             let Aabb { lo, hi } = self.bounds();
-            return Solid::new(Core::Box([wide(&lo), wide(&hi)]), 0.0, S::LIMIT);
+            return Solid::new(Core::Box([to_f64(&lo), to_f64(&hi)]), 0.0, S::LIMIT);
         }
         self.slabs()
     }

@@ -7,7 +7,7 @@
 //! Cost: O(D³) per step; 3 to 10 steps for polytopes, tens for ellipsoids.
 //! Source: Gilbert, Johnson and Keerthi 1988. The simplex: Wolfe 1976, section 3.
 
-use crate::geometry::shapes::vector::{along, dot, length2, sub, times};
+use crate::geometry::shapes::vector::{add_scaled, dot, length2, sub, times};
 
 /// Distances below this, relative to the coordinates that are subtracted, are rounding errors.
 const TOUCH: f64 = 64.0 * f64::EPSILON;
@@ -92,7 +92,7 @@ fn affine_weights<const D: usize>(simplex: &[(f64, [f64; D])]) -> (Vec<f64>, [f6
         let mut column = vec![];
         for q in &orthonormal {
             let part = dot(q, &rest);
-            rest = along(&rest, -part, q);
+            rest = add_scaled(&rest, -part, q);
             column.push(part);
         }
         let left = length2(&rest);
@@ -111,14 +111,14 @@ fn affine_weights<const D: usize>(simplex: &[(f64, [f64; D])]) -> (Vec<f64>, [f6
         .iter()
         .map(|q| {
             let part = dot(q, &goal);
-            goal = along(&goal, -part, q);
+            goal = add_scaled(&goal, -part, q);
             -part
         })
         .collect();
     // A second projection, so that the point is orthogonal to the simplex even if it is much smaller than the
     // corners.
     for q in &orthonormal {
-        goal = along(&goal, -dot(q, &goal), q);
+        goal = add_scaled(&goal, -dot(q, &goal), q);
     }
     for i in (0..triangle.len()).rev() {
         let known: f64 = (i + 1..triangle.len()).map(|j| triangle[j][i] * weights[j + 1]).sum();

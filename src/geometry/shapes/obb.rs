@@ -2,7 +2,7 @@
 
 use crate::geometry::shapes::core::{Core, Solid};
 use crate::geometry::shapes::frame::Frame;
-use crate::geometry::shapes::vector::{along, dot, length2, outwards, times, wide};
+use crate::geometry::shapes::vector::{add_scaled, dot, length2, outwards, times, to_f64};
 use crate::geometry::{Aabb, Bounded, Convex, Scalar};
 
 /// An oriented box; in two dimensions, a rectangle.
@@ -50,7 +50,7 @@ impl<S: Scalar, const D: usize> Obb<S, D> {
 
 impl<S: Scalar, const D: usize> Convex<S, D> for Obb<S, D> {
     fn solid(&self) -> Solid<D> {
-        let frame = Frame { center: wide(&self.center), axes: self.axes, half: self.half_extents };
+        let frame = Frame { center: to_f64(&self.center), axes: self.axes, half: self.half_extents };
         Solid::new(Core::Oriented(frame), 0.0, S::LIMIT)
     }
 }
@@ -64,7 +64,7 @@ impl<S: Scalar, const D: usize> Bounded<S, D> for Obb<S, D> {
             let center: f64 = self.center[k].into();
             let is_along = self.axes.iter().all(|axis| axis.iter().filter(|&&x| x != 0.0).count() == 1);
             let slack =
-                if half == 0.0 || (is_along && S::NARROW) { 0.0 } else { 8.0 * f64::EPSILON * (half + center.abs()) };
+                if half == 0.0 || (is_along && S::IS_F32) { 0.0 } else { 8.0 * f64::EPSILON * (half + center.abs()) };
             [bounds.lo[k], bounds.hi[k]] = outwards(center - half, center + half, slack);
         }
         bounds
@@ -83,7 +83,7 @@ pub fn orthonormal<const D: usize>(mut axes: [[f64; D]; D]) -> [[f64; D]; D] {
             *axis = axis.map(|x| x / most);
             let whole = length2(axis);
             for other in before.iter() {
-                *axis = along(axis, -dot(axis, other), other);
+                *axis = add_scaled(axis, -dot(axis, other), other);
             }
             let left = length2(axis);
             *axis = if left > 1e-24 * whole { times(axis, 1.0 / left.sqrt()) } else { [f64::NAN; D] };

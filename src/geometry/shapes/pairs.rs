@@ -11,7 +11,7 @@ use crate::geometry::shapes::frame::Frame;
 use crate::geometry::shapes::minimum_norm;
 use crate::geometry::shapes::polytope::{self, Polytope};
 use crate::geometry::shapes::slabs::Slabs;
-use crate::geometry::shapes::vector::{along, dot, length2, sub, times};
+use crate::geometry::shapes::vector::{add_scaled, dot, length2, sub, times};
 
 /// The squared distance: zero if the solids touch, infinite if one has no points.
 pub fn distance2<const D: usize>(a: &Solid<D>, b: &Solid<D>) -> f64 {
@@ -26,7 +26,7 @@ pub fn intersects<const D: usize>(a: &Solid<D>, b: &Solid<D>) -> bool {
     let radius = a.radius + b.radius;
     let is_point = |solid: &Solid<D>| matches!(solid.core, Core::Point(_));
     match (&a.core, &b.core) {
-        (Core::Nothing, _) | (_, Core::Nothing) => false,
+        (Core::Empty, _) | (_, Core::Empty) => false,
         (Core::Slabs(slabs), other) | (other, Core::Slabs(slabs)) if are_separated(slabs, other, radius) => false,
         (Core::Slabs(a), Core::Slabs(b)) if a.share_middle(b) => true,
         (Core::Slabs(slabs), Core::Box(corners)) | (Core::Box(corners), Core::Slabs(slabs))
@@ -34,8 +34,8 @@ pub fn intersects<const D: usize>(a: &Solid<D>, b: &Solid<D>) -> bool {
         {
             true
         }
-        (Core::Ellipsoid(frame), _) if !is_point(b) && is_round(frame) => meets_ellipsoid(frame, a.radius, b),
-        (_, Core::Ellipsoid(frame)) if !is_point(a) && is_round(frame) => meets_ellipsoid(frame, b.radius, a),
+        (Core::Ellipsoid(frame), _) if !is_point(b) && is_invertible(frame) => meets_ellipsoid(frame, a.radius, b),
+        (_, Core::Ellipsoid(frame)) if !is_point(a) && is_invertible(frame) => meets_ellipsoid(frame, b.radius, a),
         (p, q) => {
             if radius == 0.0
                 && !(is_point(a) || is_point(b))
@@ -52,7 +52,7 @@ pub fn intersects<const D: usize>(a: &Solid<D>, b: &Solid<D>) -> bool {
 /// The squared distance of two cores.
 fn cores<const D: usize>(a: &Core<D>, b: &Core<D>) -> f64 {
     match (a, b) {
-        (Core::Nothing, _) | (_, Core::Nothing) => f64::INFINITY,
+        (Core::Empty, _) | (_, Core::Empty) => f64::INFINITY,
         (Core::Point(p), other) | (other, Core::Point(p)) => other.closest(p).distance2,
         (Core::Segment([a, b]), Core::Segment([c, d])) => segments([a, b], [c, d]),
         (Core::Box([lo, hi]), Core::Box([from, to])) => {
@@ -95,7 +95,7 @@ fn are_separated<const D: usize>(slabs: &Slabs<D>, core: &Core<D>, radius: f64) 
 
 /// Returns `true` if the map from the unit ball to the ellipsoid can be inverted: no radius is too small beside
 /// another.
-fn is_round<const D: usize>(frame: &Frame<D>) -> bool {
+fn is_invertible<const D: usize>(frame: &Frame<D>) -> bool {
     let [least, most] = frame.half.iter().fold([f64::INFINITY, 0.0], |[lo, hi]: [f64; 2], &x| [lo.min(x), hi.max(x)]);
     least > 1e-6 * most
 }
@@ -114,12 +114,12 @@ fn meets_ellipsoid<const D: usize>(frame: &Frame<D>, radius: f64, solid: &Solid<
     let support = |direction: &[f64; D]| {
         let mut normal = [0.0; D];
         for (k, axis) in frame.axes.iter().enumerate() {
-            normal = along(&normal, direction[k] / frame.half[k], axis);
+            normal = add_scaled(&normal, direction[k] / frame.half[k], axis);
         }
         let point = solid.core.support(&normal, &corners);
         let length = length2(&normal).sqrt();
         let ball = if length > 0.0 { (solid.radius + radius) / length } else { 0.0 };
-        image(&along(&point, ball, &normal))
+        image(&add_scaled(&point, ball, &normal))
     };
     length2(&minimum_norm::nearest(support, &support(&[0.0; D]))) <= 1.0
 }

@@ -11,7 +11,7 @@
 
 use crate::geometry::shapes::closest::{FACES, segments};
 use crate::geometry::shapes::core::Core;
-use crate::geometry::shapes::vector::{cross, dot, in_space, sub, times, unit};
+use crate::geometry::shapes::vector::{cross, dot, sub, times, to_3d, unit};
 
 /// The corners of a polytope, and the corner indices of its edges and faces.
 pub struct Polytope {
@@ -42,7 +42,7 @@ impl Polytope {
         let of = |corners: &[[f64; D]], edges, directions, faces| {
             let mut all = [[0.0; 3]; 8];
             for (to, from) in all.iter_mut().zip(corners) {
-                *to = in_space(from);
+                *to = to_3d(from);
             }
             Some(Self { corners: all, count: corners.len().min(8), edges, directions, faces })
         };
@@ -65,7 +65,7 @@ impl Polytope {
                 };
                 of(&cube(&corner), &CUBE, &CUBE_DIRECTIONS, &CUBE_FACES)
             }
-            Core::Ellipsoid(_) | Core::Slabs(_) | Core::Nothing => None,
+            Core::Ellipsoid(_) | Core::Slabs(_) | Core::Empty => None,
         }
     }
 
@@ -94,7 +94,7 @@ impl Polytope {
     }
 
     /// The projection of the polytope on an axis.
-    fn shadow(&self, axis: &[f64; 3]) -> [f64; 2] {
+    fn projection(&self, axis: &[f64; 3]) -> [f64; 2] {
         self.corners().iter().fold([f64::INFINITY, f64::NEG_INFINITY], |[lo, hi], corner| {
             let at = dot(axis, corner);
             [lo.min(at), hi.max(at)]
@@ -116,7 +116,7 @@ impl Polytope {
         let unit = unit(&[&[extent.fold(0.0, |most: f64, x| most.max(x.abs()))]]);
         let (a, b) = (self.moved(&origin, unit), other.moved(&origin, unit));
         let is_apart = |axis: [f64; 3]| {
-            let ([lo, hi], [from, to]) = (a.shadow(&axis), b.shadow(&axis));
+            let ([lo, hi], [from, to]) = (a.projection(&axis), b.projection(&axis));
             hi < from || to < lo
         };
         if a.normals().any(is_apart) || b.normals().any(is_apart) {

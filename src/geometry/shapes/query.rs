@@ -2,7 +2,7 @@
 
 use crate::geometry::shapes::core::{Core, Solid};
 use crate::geometry::shapes::pairs;
-use crate::geometry::shapes::vector::wide;
+use crate::geometry::shapes::vector::to_f64;
 use crate::geometry::{
     Aabb, Bounded, Capsule, Convex, Ellipsoid, Kdop, Obb, Query, Scalar, Segment, Space, Tetrahedron, Triangle,
 };
@@ -19,8 +19,8 @@ fn meets<S: Scalar, const D: usize>(
     wider: f64,
 ) -> bool {
     let reach = shape.bounds();
-    let (lo, hi) = (wide(&reach.lo), wide(&reach.hi));
-    let (mut from, mut to) = (wide(&bounds.lo), wide(&bounds.hi));
+    let (lo, hi) = (to_f64(&reach.lo), to_f64(&reach.hi));
+    let (mut from, mut to) = (to_f64(&bounds.lo), to_f64(&bounds.hi));
     for k in 0..D {
         let most = [lo[k], hi[k], from[k], to[k]].iter().fold(0.0, |most: f64, x| most.max(x.abs()));
         (from[k], to[k]) = (from[k] - wider * most, to[k] + wider * most);
@@ -37,7 +37,7 @@ fn meets<S: Scalar, const D: usize>(
     }
     let solid = shape.solid();
     if count > IMAGES {
-        return !matches!(solid.core, Core::Nothing);
+        return !matches!(solid.core, Core::Empty);
     }
     let mut image = first;
     loop {

@@ -10,7 +10,7 @@ use crate::geometry::shapes::closest::{FACES, weights};
 use crate::geometry::shapes::core::{Core, Solid};
 use crate::geometry::shapes::frame::Frame;
 use crate::geometry::shapes::vector::{
-    along, area2, areas, cross, dot, in_space, length2, sub, times, unit, volume, volume2, volumes, wide,
+    add_scaled, area2, bivector_dot, cross, dot, length2, sub, times, to_3d, to_f64, unit, volume, volume2, volumes,
 };
 use crate::geometry::{Aabb, Scalar};
 
@@ -18,20 +18,24 @@ type Interval = Option<[f64; 2]>;
 const ALL: [f64; 2] = [f64::NEG_INFINITY, f64::INFINITY];
 
 /// The interval of a line in a solid, computed in units in which no product of lengths overflows or vanishes.
-pub fn in_reach<S: Scalar, const D: usize>(solid: &Solid<D>, bounds: &Aabb<S, D>, line: [[f64; D]; 2]) -> Interval {
+pub fn scaled_interval<S: Scalar, const D: usize>(
+    solid: &Solid<D>,
+    bounds: &Aabb<S, D>,
+    line: [[f64; D]; 2],
+) -> Interval {
     let [origin, direction] = line;
-    let reach = [&bounds.lo, &bounds.hi].map(|corner| sub(&wide(corner), &origin));
+    let reach = [&bounds.lo, &bounds.hi].map(|corner| sub(&to_f64(corner), &origin));
     let (length, step) = (unit(&[&reach[0], &reach[1]]), unit(&[&direction]));
     if (length == 1.0 && step == 1.0) || matches!(solid.core, Core::Slabs(_)) {
-        return of_solid(solid, &line);
+        return solid_interval(solid, &line);
     }
     let moved = Solid { core: solid.core.moved(&origin, length), radius: solid.radius * length };
-    let inside = of_solid(&moved, &[[0.0; D], times(&direction, step)])?;
+    let inside = solid_interval(&moved, &[[0.0; D], times(&direction, step)])?;
     Some(inside.map(|t| t * step / length))
 }
 
 /// The interval of a line in a solid.
-fn of_solid<const D: usize>(solid: &Solid<D>, line: &[[f64; D]; 2]) -> Interval {
+fn solid_interval<const D: usize>(solid: &Solid<D>, line: &[[f64; D]; 2]) -> Interval {
     let [origin, direction] = line;
     match &solid.core {
         Core::Point(a) => ball(&sub(origin, a), direction, solid.radius),
@@ -48,7 +52,7 @@ fn of_solid<const D: usize>(solid: &Solid<D>, line: &[[f64; D]; 2]) -> Interval 
         Core::Slabs(slabs) => slabs
             .iter()
             .try_fold(ALL, |inside, (normal, ends)| clip(inside, dot(&normal, origin), dot(&normal, direction), ends)),
-        Core::Nothing => None,
+        Core::Empty => None,
     }
 }
 
@@ -91,8 +95,8 @@ fn segment<const D: usize>([a, b]: &[[f64; D]; 2], [origin, direction]: &[[f64; 
     let n2 = area2(direction, &e);
     if n2 > 0.0 {
         // The line of the segment is met at `s`, times `n2`.
-        let s = -areas([direction, &w], [direction, &e]);
-        let t = areas([&w, &e], [direction, &e]) / n2;
+        let s = -bivector_dot([direction, &w], [direction, &e]);
+        let t = bivector_dot([&w, &e], [direction, &e]) / n2;
         return (volume2(&w, direction, &e) == 0.0 && (0.0..=n2).contains(&s)).then_some([t, t]);
     }
     let at = |w: &[f64; D]| {
@@ -111,8 +115,8 @@ fn capsule<const D: usize>([a, b]: &[[f64; D]; 2], radius: f64, [origin, directi
         let w = sub(origin, a);
         let shaft = if across > 0.0 {
             // Measured from the point of the line that is nearest to the axis.
-            let middle = -areas([&w, &e], [direction, &e]) / across;
-            let half2 = radius * radius * e2 - area2(&along(&w, middle, direction), &e);
+            let middle = -bivector_dot([&w, &e], [direction, &e]) / across;
+            let half2 = radius * radius * e2 - area2(&add_scaled(&w, middle, direction), &e);
             let half = (half2 / across).sqrt();
             (half2 >= 0.0).then_some([middle - half, middle + half])?
         } else {
@@ -133,8 +137,8 @@ fn triangle<const D: usize>(corners: &[[f64; D]; 3], line: &[[f64; D]; 2]) -> In
     if D > 3 {
         return triangle_in_general(corners, line).or_else(edges);
     }
-    let by = in_space(direction);
-    let [a, b, c] = corners.map(|corner| in_space(&sub(&corner, origin)));
+    let by = to_3d(direction);
+    let [a, b, c] = corners.map(|corner| to_3d(&sub(&corner, origin)));
     // Volumes with the edges. Neighbouring triangles compute the same value for a shared edge, so no line passes
     // between them.
     let weights = [volume(&by, &b, &c), volume(&by, &c, &a), volume(&by, &a, &b)];
@@ -159,7 +163,7 @@ fn triangle_in_general<const D: usize>([a, b, c]: &[[f64; D]; 3], [origin, direc
         return None;
     }
     let t = -product / across2;
-    let (weights, _) = weights(&along(origin, t, direction), [a, b, c]);
+    let (weights, _) = weights(&add_scaled(origin, t, direction), [a, b, c]);
     weights.iter().all(|&weight| weight >= 0.0).then_some([t, t])
 }
 

@@ -1,7 +1,7 @@
 //! Segments and capsules.
 
 use crate::geometry::shapes::core::{Core, Solid};
-use crate::geometry::shapes::vector::{outwards, wide};
+use crate::geometry::shapes::vector::{outwards, to_f64};
 use crate::geometry::{Aabb, Bounded, Convex, Scalar};
 
 /// The points between two ends, which may coincide.
@@ -28,7 +28,7 @@ impl<S: Scalar, const D: usize> Segment<S, D> {
 
 impl<S: Scalar, const D: usize> Convex<S, D> for Segment<S, D> {
     fn solid(&self) -> Solid<D> {
-        Solid::new(Core::Segment(self.ends.map(|end| wide(&end))), 0.0, S::LIMIT)
+        Solid::new(Core::Segment(self.ends.map(|end| to_f64(&end))), 0.0, S::LIMIT)
     }
 }
 
@@ -66,7 +66,7 @@ impl<S: Scalar, const D: usize> Capsule<S, D> {
 
 impl<S: Scalar, const D: usize> Convex<S, D> for Capsule<S, D> {
     fn solid(&self) -> Solid<D> {
-        Solid::new(Core::Segment(self.ends.map(|end| wide(&end))), self.radius, S::LIMIT)
+        Solid::new(Core::Segment(self.ends.map(|end| to_f64(&end))), self.radius, S::LIMIT)
     }
 }
 
@@ -78,7 +78,7 @@ impl<S: Scalar, const D: usize> Bounded<S, D> for Capsule<S, D> {
             let (lo, hi): (f64, f64) = (bounds.lo[k].into(), bounds.hi[k].into());
             let (lo, hi) = (lo - self.radius, hi + self.radius);
             // The slack covers the single rounding of the sum and difference above.
-            let slack = if S::NARROW { 0.0 } else { f64::EPSILON * lo.abs().max(hi.abs()) };
+            let slack = if S::IS_F32 { 0.0 } else { f64::EPSILON * lo.abs().max(hi.abs()) };
             [bounds.lo[k], bounds.hi[k]] = outwards(lo, hi, slack);
         }
         bounds

@@ -5,7 +5,7 @@
 //! Cost: the corners of a 26-DOP need 26 polygons, each clipped by 24 half spaces.
 //! Source: Klosowski et al. 1998 (k-DOPs); Sutherland and Hodgman 1974 (clipping).
 
-use crate::geometry::shapes::vector::{along, cross, dot, in_space, length2, sub};
+use crate::geometry::shapes::vector::{add_scaled, cross, dot, length2, sub, to_3d};
 
 /// Directions, starting with the D axes, and the interval along each.
 #[derive(Clone, Debug)]
@@ -60,7 +60,7 @@ impl<const D: usize> Slabs<D> {
         // zero.
         let mut slabs: Vec<([f64; 3], [f64; 2])> = self
             .iter()
-            .map(|(direction, ends)| (in_space(&direction), ends.map(|end| end - dot(&direction, &center))))
+            .map(|(direction, ends)| (to_3d(&direction), ends.map(|end| end - dot(&direction, &center))))
             .collect();
         for missing in D..3 {
             slabs.push((std::array::from_fn(|k| if k == missing { 1.0 } else { 0.0 }), [0.0; 2]));
@@ -91,7 +91,7 @@ fn square(normal: &[f64; 3], at: f64, half: f64) -> Vec<[f64; 3]> {
     let middle = normal.map(|x| x * at / length2(normal));
     let axis = if normal[0] == 0.0 { [1.0, 0.0, 0.0] } else { [-normal[1], normal[0], 0.0] };
     let other = cross(normal, &axis);
-    let corner = |u: f64, v: f64| along(&along(&middle, u * half, &axis), v * half, &other);
+    let corner = |u: f64, v: f64| add_scaled(&add_scaled(&middle, u * half, &axis), v * half, &other);
     vec![corner(1.0, 1.0), corner(-1.0, 1.0), corner(-1.0, -1.0), corner(1.0, -1.0)]
 }
 
@@ -108,7 +108,7 @@ fn clip(polygon: &mut Vec<[f64; 3]>, kept: &mut Vec<[f64; 3]>, normal: &[f64; 3]
             kept.push(*p);
         }
         if (here < 0.0 && next > 0.0) || (here > 0.0 && next < 0.0) {
-            kept.push(along(p, here / (here - next), &sub(q, p)));
+            kept.push(add_scaled(p, here / (here - next), &sub(q, p)));
         }
     }
     std::mem::swap(polygon, kept);

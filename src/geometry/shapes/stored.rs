@@ -11,30 +11,30 @@ fn distance2_to<S: Scalar, const D: usize>(shape: &impl Convex<S, D>, point: &[S
 }
 
 /// A query that can be tested against any stored convex shape.
-pub trait Asks<S: Scalar, const D: usize> {
+pub trait ShapeQuery<S: Scalar, const D: usize> {
     /// Returns `true` if the query has a common point with a stored shape.
     fn hits<T: Convex<S, D>>(&self, stored: &T) -> bool;
 }
 
-impl<S: Scalar, const D: usize> Asks<S, D> for [S; D] {
+impl<S: Scalar, const D: usize> ShapeQuery<S, D> for [S; D] {
     fn hits<T: Convex<S, D>>(&self, stored: &T) -> bool {
         stored.intersects(self)
     }
 }
 
-impl<S: Scalar, const D: usize> Asks<S, D> for Aabb<S, D> {
+impl<S: Scalar, const D: usize> ShapeQuery<S, D> for Aabb<S, D> {
     fn hits<T: Convex<S, D>>(&self, stored: &T) -> bool {
         stored.intersects(self)
     }
 }
 
-impl<S: Scalar, const D: usize> Asks<S, D> for Sphere<S, D> {
+impl<S: Scalar, const D: usize> ShapeQuery<S, D> for Sphere<S, D> {
     fn hits<T: Convex<S, D>>(&self, stored: &T) -> bool {
         stored.intersects(self)
     }
 }
 
-impl<S: Scalar, const D: usize> Asks<S, D> for Ray<S, D> {
+impl<S: Scalar, const D: usize> ShapeQuery<S, D> for Ray<S, D> {
     fn hits<T: Convex<S, D>>(&self, stored: &T) -> bool {
         stored.ray_interval(self).is_some()
     }
@@ -48,13 +48,13 @@ macro_rules! stored {
             }
         }
 
-        impl<S: Scalar, $($generics)*> Asks<S, $dim> for $shape {
+        impl<S: Scalar, $($generics)*> ShapeQuery<S, $dim> for $shape {
             fn hits<T: Convex<S, $dim>>(&self, stored: &T) -> bool {
                 stored.intersects(self)
             }
         }
 
-        impl<Q: Asks<S, $dim>, S: Scalar, $($generics)*> HitBy<Q> for $shape {
+        impl<Q: ShapeQuery<S, $dim>, S: Scalar, $($generics)*> HitBy<Q> for $shape {
             fn is_hit_by(&self, query: &Q) -> bool {
                 query.hits(self)
             }

@@ -3,7 +3,7 @@
 use crate::geometry::shapes::closest;
 use crate::geometry::shapes::core::{Core, Solid};
 use crate::geometry::shapes::segment::around;
-use crate::geometry::shapes::vector::wide;
+use crate::geometry::shapes::vector::to_f64;
 use crate::geometry::{Aabb, Bounded, Convex, Scalar};
 
 /// A solid triangle. Its corners may be collinear or coincide; it then is a segment or a point.
@@ -31,8 +31,8 @@ impl<S: Scalar, const D: usize> Triangle<S, D> {
     ///
     /// They sum to 1, and none is negative inside. `None` if the triangle has no area or a coordinate is not finite.
     pub fn barycentric(&self, point: impl Into<[S; D]>) -> Option<[f64; 3]> {
-        let vertices = self.vertices.map(|vertex| wide(&vertex));
-        let (weights, all) = closest::weights(&wide(&point.into()), vertices.each_ref());
+        let vertices = self.vertices.map(|vertex| to_f64(&vertex));
+        let (weights, all) = closest::weights(&to_f64(&point.into()), vertices.each_ref());
         let weights = weights.map(|weight| weight / all);
         weights.iter().all(|weight| weight.is_finite()).then_some(weights)
     }
@@ -40,7 +40,7 @@ impl<S: Scalar, const D: usize> Triangle<S, D> {
 
 impl<S: Scalar, const D: usize> Convex<S, D> for Triangle<S, D> {
     fn solid(&self) -> Solid<D> {
-        Solid::new(Core::Triangle(self.vertices.map(|vertex| wide(&vertex))), 0.0, S::LIMIT)
+        Solid::new(Core::Triangle(self.vertices.map(|vertex| to_f64(&vertex))), 0.0, S::LIMIT)
     }
 }
 
@@ -75,8 +75,8 @@ impl<S: Scalar> Tetrahedron<S> {
     ///
     /// `None` if the tetrahedron has no volume or a coordinate is not finite.
     pub fn barycentric(&self, point: impl Into<[S; 3]>) -> Option<[f64; 4]> {
-        let vertices = self.vertices.map(|vertex| wide(&vertex));
-        let volumes = closest::volumes(&wide(&point.into()), vertices.each_ref())?;
+        let vertices = self.vertices.map(|vertex| to_f64(&vertex));
+        let volumes = closest::volumes(&to_f64(&point.into()), vertices.each_ref())?;
         let all: f64 = volumes.iter().sum();
         let weights = volumes.map(|volume| volume / all);
         weights.iter().all(|weight| weight.is_finite()).then_some(weights)
@@ -85,7 +85,7 @@ impl<S: Scalar> Tetrahedron<S> {
 
 impl<S: Scalar> Convex<S, 3> for Tetrahedron<S> {
     fn solid(&self) -> Solid<3> {
-        Solid::new(Core::Tetrahedron(self.vertices.map(|vertex| wide(&vertex))), 0.0, S::LIMIT)
+        Solid::new(Core::Tetrahedron(self.vertices.map(|vertex| to_f64(&vertex))), 0.0, S::LIMIT)
     }
 }
 

@@ -8,7 +8,7 @@ use crate::geometry::Scalar;
 
 /// Converts coordinates to `f64`.
 #[inline(always)]
-pub fn wide<S: Scalar, const D: usize>(point: &[S; D]) -> [f64; D] {
+pub fn to_f64<S: Scalar, const D: usize>(point: &[S; D]) -> [f64; D] {
     point.map(Into::into)
 }
 
@@ -20,7 +20,7 @@ pub fn sub<const D: usize>(a: &[f64; D], b: &[f64; D]) -> [f64; D] {
 
 /// `a + t * b`.
 #[inline(always)]
-pub fn along<const D: usize>(a: &[f64; D], t: f64, b: &[f64; D]) -> [f64; D] {
+pub fn add_scaled<const D: usize>(a: &[f64; D], t: f64, b: &[f64; D]) -> [f64; D] {
     std::array::from_fn(|k| a[k] + t * b[k])
 }
 
@@ -51,7 +51,7 @@ pub fn volume(a: &[f64; 3], b: &[f64; 3], c: &[f64; 3]) -> f64 {
 
 /// The scalar product of the bivectors of `a` and `b` and of `c` and `d`: in three dimensions `(a × b) · (c × d)`.
 #[inline(always)]
-pub fn areas<const D: usize>([a, b]: [&[f64; D]; 2], [c, d]: [&[f64; D]; 2]) -> f64 {
+pub fn bivector_dot<const D: usize>([a, b]: [&[f64; D]; 2], [c, d]: [&[f64; D]; 2]) -> f64 {
     let mut sum = 0.0;
     for i in 0..D {
         for j in i + 1..D {
@@ -64,7 +64,7 @@ pub fn areas<const D: usize>([a, b]: [&[f64; D]; 2], [c, d]: [&[f64; D]; 2]) -> 
 /// The squared area of the parallelogram that two vectors span.
 #[inline(always)]
 pub fn area2<const D: usize>(a: &[f64; D], b: &[f64; D]) -> f64 {
-    areas([a, b], [a, b])
+    bivector_dot([a, b], [a, b])
 }
 
 /// The scalar product of the trivectors of two triples: in three dimensions the product of their volumes.
@@ -89,7 +89,7 @@ pub fn volume2<const D: usize>(a: &[f64; D], b: &[f64; D], c: &[f64; D]) -> f64 
 
 /// The first three coordinates; missing ones are zero.
 #[inline(always)]
-pub fn in_space<const D: usize>(a: &[f64; D]) -> [f64; 3] {
+pub fn to_3d<const D: usize>(a: &[f64; D]) -> [f64; 3] {
     std::array::from_fn(|k| if k < D { a[k] } else { 0.0 })
 }
 
@@ -114,16 +114,16 @@ pub fn times<const D: usize>(a: &[f64; D], t: f64) -> [f64; D] {
 /// The interval `[lo, hi]`, whose ends may be wrong by `slack`, rounded outwards to `S`.
 #[inline]
 pub fn outwards<S: Scalar>(lo: f64, hi: f64, slack: f64) -> [S; 2] {
-    [-up::<S>(slack - lo), up::<S>(hi + slack)].map(S::from_f64)
+    [-round_up::<S>(slack - lo), round_up::<S>(hi + slack)].map(S::from_f64)
 }
 
 /// Rounds a value up to `S`.
 #[inline]
-pub fn up<S: Scalar>(value: f64) -> f64 {
+pub fn round_up<S: Scalar>(value: f64) -> f64 {
     let rounded = S::from_f64(value);
     if rounded.into() >= value || value.is_nan() {
         return rounded.into();
     }
-    let least = if S::NARROW { f64::from(f32::from_bits(1)) } else { f64::from_bits(1) };
+    let least = if S::IS_F32 { f64::from(f32::from_bits(1)) } else { f64::from_bits(1) };
     S::from_f64(value + value.abs() * 2.0 * S::ROUNDING + least).into()
 }

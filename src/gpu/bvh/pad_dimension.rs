@@ -8,7 +8,7 @@
 use cubecl::prelude::*;
 
 use crate::error::{Error, Result};
-use crate::geometry::{BoxSize, Wider};
+use crate::geometry::{BoxSize, PaddedDimension};
 use crate::gpu::buffer::{Buffer, THREADS_PER_BLOCK, blocks_for, check_allocation};
 use crate::gpu::bvh::Coordinate;
 use crate::gpu::bvh::bounds::wrap;
@@ -60,7 +60,7 @@ impl<S: Coordinate> DeviceVec<S> {
         if !len.is_multiple_of(dim) {
             return Err(errors::no_rows(len, dim));
         }
-        let Wider { dim: wide, sides, size } = Wider::new(dim, &size.into())?;
+        let PaddedDimension { dim: wide, sides, size } = PaddedDimension::new(dim, &size.into())?;
         let n = len / dim;
         check_elements(n, wide)?;
         on!(device, client => {

@@ -71,7 +71,7 @@ pub(in crate::gpu) fn connect<R: Runtime, S: Coordinate, const D: usize>(
         nodes.bounds.arg(),
         nodes.links.arg(),
         before.arg(),
-        Buffer::from_slice(client, &[if dense { filter.sure } else { S::from_f64(-1.0) }]).arg(),
+        Buffer::from_slice(client, &[if dense { filter.certain_limit } else { S::from_f64(-1.0) }]).arg(),
         parents.arg(),
         node_states.arg(),
         end as u32,

@@ -48,7 +48,7 @@ impl<S: Coordinate> SortedSpheres<S> {
         let radii = map(n, TASK, &|at| {
             let radius = if wrapped[at].is_some() { spheres[at].radius } else { -1.0 };
             let filter = FilteredRadius::<S, D>::new(radius, space);
-            ([filter.sure, filter.maybe], filter.radius2)
+            ([filter.certain_limit, filter.possible_limit], filter.radius2)
         });
         let (filters, radius2): (Vec<[S; 2]>, Vec<f64>) = radii.into_iter().unzip();
 

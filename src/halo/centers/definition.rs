@@ -78,18 +78,16 @@ impl Center {
 
     pub(crate) fn check(&self) -> Result<()> {
         match *self {
-            Self::MostBound { softening } | Self::MostBoundBrute { softening } => {
-                check_length("the softening", softening)
-            }
-            Self::MostConnected { linking_length } => check_length("the linking length", linking_length),
+            Self::MostBound { softening } | Self::MostBoundBrute { softening } => check_length("softening", softening),
+            Self::MostConnected { linking_length } => check_length("linking_length", linking_length),
             Self::CenterOfMass => Ok(()),
             Self::ShrinkingSphere { shrink, least } => {
                 let refuse = |name, value, must| Err(Error::parameter_must(name, value, must));
                 if !(shrink > 0.0 && shrink <= mean::MAX_SHRINK) {
-                    return refuse("the factor of the shrinking sphere", shrink, "above 0 and at most 0.9999");
+                    return refuse("shrink", shrink, "above 0 and at most 0.9999");
                 }
                 if least == 0 {
-                    return refuse("the least number of members in the sphere", 0.0, "at least 1");
+                    return refuse("least", 0.0, "at least 1");
                 }
                 Ok(())
             }

@@ -7,14 +7,14 @@
 //! ```
 //!
 //! and the member with the largest sum. These sums are potentials with the sign changed: positive, and largest for the
-//! most bound particle. Every `potential` in the code below has this sign; [`Members::potential`] changes it.
+//! most bound particle. Every `potential` in the code below has this sign; [`ScaledMembers::potential`] changes it.
 //!
 //! All instruction sets use one order of summation: blocks of [`BLOCK`] members, one after the other. A block has
 //! eight interleaved sums, which are folded as a tree. So sums with equal terms by symmetry, such as those of
 //! coincident members, are bitwise equal. [`rounding`] bounds the relative error.
 //! Cost: n distances per sum, each with a square root and a division; O(n²) for all members.
 
-use crate::halo::centers::members::Members;
+use crate::halo::centers::members::ScaledMembers;
 use crate::memory::filled;
 use crate::parallel::fill;
 use crate::simd::{LANES, dispatch};
@@ -110,7 +110,7 @@ pub(crate) fn rounding(n: usize) -> f64 {
 }
 
 /// The sums at some members, in parallel.
-pub(crate) fn sums(members: &Members, targets: &[u32]) -> Vec<Sum> {
+pub(crate) fn sums(members: &ScaledMembers, targets: &[u32]) -> Vec<Sum> {
     let mut sums = filled(targets.len(), Sum::default());
     // A small number of targets is distributed over all threads.
     let task = targets.len().div_ceil(4 * rayon::current_num_threads()).clamp(1, TASK);
@@ -132,7 +132,7 @@ pub(crate) fn sums(members: &Members, targets: &[u32]) -> Vec<Sum> {
 /// The most bound particle, and the work of finding it.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct MostBound {
-    pub best: Best,
+    pub best: MostBoundMember,
     /// The number of evaluated ordered pairs of members; a node or a cell counts as a member.
     pub pairs: u64,
     /// The number of unordered pairs without a distance among these.
@@ -140,34 +140,38 @@ pub(crate) struct MostBound {
 }
 
 /// Finds the most bound particle by all direct sums; `None` if there are no members.
-pub(crate) fn most_bound(members: &Members) -> Option<MostBound> {
+pub(crate) fn most_bound(members: &ScaledMembers) -> Option<MostBound> {
     let targets: Vec<u32> = (0..members.len() as u32).collect();
     let sums = sums(members, &targets);
     let coincident = sums.iter().map(|sum| u64::from(sum.n_coincident - 1)).sum::<u64>() / 2;
     let n = members.len() as u64;
-    Best::of(members, &targets, &sums).map(|best| MostBound { best, pairs: n * n.saturating_sub(1), coincident })
+    MostBoundMember::of(members, &targets, &sums).map(|best| MostBound {
+        best,
+        pairs: n * n.saturating_sub(1),
+        coincident,
+    })
 }
 
 /// Like [`most_bound`], for members that all coincide: one sum serves all of them.
-pub(crate) fn most_bound_in_one_place(members: &Members) -> Option<MostBound> {
+pub(crate) fn most_bound_in_one_place(members: &ScaledMembers) -> Option<MostBound> {
     let n = members.len() as u64;
     let targets: Vec<u32> = (0..members.len() as u32).collect();
     let sums = filled(targets.len(), sums(members, &[0]).first().copied()?);
     let coincident = n * (n - 1) / 2;
-    Best::of(members, &targets, &sums).map(|best| MostBound { best, pairs: n - 1, coincident })
+    MostBoundMember::of(members, &targets, &sums).map(|best| MostBound { best, pairs: n - 1, coincident })
 }
 
 /// The member with the largest sum (1); ties go to the smallest index.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Best {
+pub(crate) struct MostBoundMember {
     pub member: u32,
     /// The sum of the member: -phi.
     pub potential: f64,
 }
 
-impl Best {
+impl MostBoundMember {
     /// The best of `targets`.
-    pub fn of(members: &Members, targets: &[u32], sums: &[Sum]) -> Option<Self> {
+    pub fn of(members: &ScaledMembers, targets: &[u32], sums: &[Sum]) -> Option<Self> {
         let candidates = targets.iter().zip(sums).map(|(&member, sum)| {
             let potential = sum.potential(members.masses[member as usize], members.softening);
             Self { member, potential }

@@ -16,7 +16,7 @@ pub(crate) const PADDING: f64 = 4.0;
 const MIN_COORDINATE: f64 = f64::from_bits((1023 - 480) << 52);
 
 /// The coordinates and masses of one halo, in ascending order of the members.
-pub(crate) struct Members {
+pub(crate) struct ScaledMembers {
     /// One array per axis, padded to whole lanes.
     pub axes: [Vec<f64>; 3],
     /// One mass per member, padded with zeros.
@@ -54,7 +54,7 @@ pub(crate) fn unwrap(positions: &mut [[f64; 3]], space: &Space<3>) -> Result<(),
     Ok(())
 }
 
-impl Members {
+impl ScaledMembers {
     /// Scales the members. `offsets` are finite, `mass` gives the positive mass of each member, `softening` is not
     /// negative.
     pub fn new(offsets: &[[f64; 3]], mass: impl Fn(usize) -> f64, softening: f64) -> Self {

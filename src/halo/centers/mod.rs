@@ -16,7 +16,7 @@ mod most_connected;
 mod multipole;
 mod pairwise_f32;
 mod places;
-pub(crate) mod reach;
+pub(crate) mod potential_threshold;
 mod result;
 mod small_halo;
 
@@ -27,9 +27,10 @@ pub use result::{Centers, HaloCenter, NoCenter};
 use std::cmp::Reverse;
 
 use self::direct::MostBound;
-use self::members::{Members, unwrap};
+use self::members::{ScaledMembers, unwrap};
 #[cfg(feature = "gpu")]
 pub(crate) use self::members::{exponent, power};
+use crate::cancel::guarded;
 use crate::cluster::Halos;
 use crate::error::{Error, Result};
 use crate::geometry::{Boundary, Bounded, BoxSize, Scalar, Space};
@@ -37,7 +38,7 @@ use crate::halo::errors;
 use crate::parallel::map;
 
 /// A function that finds the member with the lowest potential.
-pub(crate) type FindMostBound<'a> = &'a (dyn Fn(&Members) -> Result<Option<MostBound>> + Sync);
+pub(crate) type FindMostBound<'a> = &'a (dyn Fn(&ScaledMembers) -> Result<Option<MostBound>> + Sync);
 
 /// A builder of halo centres: set the options, then call [`CenterFinder::run`].
 ///
@@ -102,7 +103,7 @@ impl<'a> CenterFinder<'a> {
     /// - A parameter that is out of range.
     /// - A periodic box that is not positive, or smaller than twice the linking length.
     pub fn run<T: Bounded<S, 3>, S: Scalar>(&self, points: &[T], halos: &Halos) -> Result<Centers> {
-        self.run_by(points, halos, self.find_most_bound())
+        guarded(|| self.run_by(points, halos, self.find_most_bound()))
     }
 
     /// Like [`CenterFinder::run`], with another search for most bound particles.
@@ -113,11 +114,9 @@ impl<'a> CenterFinder<'a> {
         find: FindMostBound<'_>,
     ) -> Result<Centers> {
         self.center.check()?;
-        let said = Boundary::said(&self.size)?;
-        let boundary = Boundary::agree(&[
-            ("the halos were found in", halos.boundary()),
-            ("their centres are looked for in", &said),
-        ])?;
+        let said = Boundary::from_box_size(&self.size)?;
+        let boundary =
+            Boundary::common(&[("the halos were found in", halos.boundary()), ("the centres are computed in", &said)])?;
         let space = boundary.space()?;
         self.check_points(points, halos)?;
         let order = balanced_order(halos);
@@ -189,7 +188,7 @@ impl<'a> CenterFinder<'a> {
             }
             Center::MostConnected { .. } => return Ok(HaloCenter::at(first)),
         };
-        let members = Members::new(&offsets, mass, softening);
+        let members = ScaledMembers::new(&offsets, mass, softening);
         // Every search finds a member if there is one; direct sums do so by definition.
         let Some(MostBound { best, pairs, coincident }) = find(&members)?.or_else(|| direct::most_bound(&members))
         else {

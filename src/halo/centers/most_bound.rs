@@ -25,9 +25,9 @@
 
 use crate::error::Result;
 use crate::geometry::{Aabb, Space, length2};
-use crate::halo::centers::direct::{self, Best, MostBound, NO_TERMS, Sum, Terms, rounding, sums};
+use crate::halo::centers::direct::{self, MostBound, MostBoundMember, NO_TERMS, Sum, Terms, rounding, sums};
 use crate::halo::centers::local_expansion::{LeafInteractions, leaf_interactions};
-use crate::halo::centers::members::Members;
+use crate::halo::centers::members::ScaledMembers;
 use crate::halo::centers::multipole::Multipoles;
 use crate::halo::centers::pairwise_f32::{self, RELATIVE_ERROR, Targets};
 use crate::halo::centers::small_halo;
@@ -61,7 +61,7 @@ pub(super) struct Candidate {
 }
 
 /// The member with the largest sum; `None` if there are no members.
-pub(super) fn most_bound(members: &Members) -> Result<Option<MostBound>> {
+pub(super) fn most_bound(members: &ScaledMembers) -> Result<Option<MostBound>> {
     if members.extent == 0.0 {
         return Ok(direct::most_bound_in_one_place(members));
     }
@@ -76,17 +76,17 @@ pub(super) fn most_bound(members: &Members) -> Result<Option<MostBound>> {
 
 /// Returns `true` if bounds are useless: for few members, or if the softening exceeds the extent so far that sums
 /// differ by less than the error of bounds.
-pub(super) fn takes_direct_sums(members: &Members) -> bool {
+pub(super) fn takes_direct_sums(members: &ScaledMembers) -> bool {
     members.len() <= LANES || members.softening2 > 1e10 * members.extent * members.extent
 }
 
 /// The factor between a sum and its bounds, which covers single precision and rounding.
-pub(super) fn margin(members: &Members) -> f64 {
+pub(super) fn margin(members: &ScaledMembers) -> f64 {
     1.0 + 4.0 * RELATIVE_ERROR + 4.0 * rounding(members.len())
 }
 
 pub(super) struct Search<'a> {
-    members: &'a Members,
+    members: &'a ScaledMembers,
     multipoles: &'a Multipoles,
     /// The factor of the bounds (1).
     margin: f64,
@@ -129,7 +129,7 @@ impl Round {
 }
 
 impl<'a> Search<'a> {
-    pub fn new(members: &'a Members, multipoles: &'a Multipoles) -> Self {
+    pub fn new(members: &'a ScaledMembers, multipoles: &'a Multipoles) -> Self {
         Self { members, multipoles, margin: margin(members) }
     }
 
@@ -284,10 +284,10 @@ impl<'a> Search<'a> {
 
     /// Computes direct sums of the candidates with the largest upper bounds, then of the others that these do not
     /// exclude.
-    fn decide(&self, mut candidates: Vec<Candidate>, lower_bound: f64) -> Option<(Best, u64)> {
+    fn decide(&self, mut candidates: Vec<Candidate>, lower_bound: f64) -> Option<(MostBoundMember, u64)> {
         candidates.sort_unstable_by(|a, b| b.upper.total_cmp(&a.upper).then(a.at.cmp(&b.at)));
         let first = candidates.len().min(DIRECT);
-        let (mut best, mut pairs): (Option<Best>, u64) = (None, 0);
+        let (mut best, mut pairs): (Option<MostBoundMember>, u64) = (None, 0);
         for part in [&candidates[..first], &candidates[first..]] {
             // The upper bounds already include the margin.
             let lower_bound = best.map_or(lower_bound, |best| best.potential);
@@ -296,7 +296,10 @@ impl<'a> Search<'a> {
             let targets: Vec<u32> = wanted.map(|candidate| order[candidate.at as usize]).collect();
             let sums = sums(self.members, &targets);
             pairs += (targets.len() * (self.members.len() - 1)) as u64;
-            best = best.into_iter().chain(Best::of(self.members, &targets, &sums)).reduce(Best::better);
+            best = best
+                .into_iter()
+                .chain(MostBoundMember::of(self.members, &targets, &sums))
+                .reduce(MostBoundMember::better);
         }
         best.map(|best| (best, pairs))
     }

@@ -22,7 +22,7 @@
 use crate::bvh::Bvh;
 use crate::error::Result;
 use crate::geometry::{Aabb, length2};
-use crate::halo::centers::members::Members;
+use crate::halo::centers::members::ScaledMembers;
 use crate::halo::centers::pairwise_f32::Source;
 use crate::parallel::map;
 
@@ -130,7 +130,7 @@ pub(super) struct Multipoles {
 }
 
 impl Multipoles {
-    pub fn new(members: &Members) -> Result<Self> {
+    pub fn new(members: &ScaledMembers) -> Result<Self> {
         let points: Vec<[f64; 3]> = (0..members.len()).map(|member| members.position(member)).collect();
         let tree = Bvh::build(&points)?;
         drop(points);

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use crate::error::{Error, Result};
-use crate::geometry::{Boundary, Lane};
+use crate::geometry::{Boundary, ScalarOps};
 use crate::halo::centers::result::Centers;
 
 /// Positions around which [`overdensities`](crate::halo::overdensities), [`profiles`](crate::halo::profiles) and
@@ -87,9 +87,9 @@ impl Places<'_> {
     pub fn check(&self) -> Result<()> {
         for (index, place) in (0..self.len()).filter_map(|index| Some((index, self.at(index)?))) {
             for (axis, value) in place.into_iter().enumerate() {
-                let fits = value.abs() <= <f64 as Lane>::LIMIT;
+                let fits = value.abs() <= <f64 as ScalarOps>::LIMIT;
                 if !fits {
-                    return Err(Error::coordinate(index, axis, value, <f64 as Lane>::LIMIT));
+                    return Err(Error::coordinate(index, axis, value, <f64 as ScalarOps>::LIMIT));
                 }
             }
         }

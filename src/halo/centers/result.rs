@@ -30,8 +30,7 @@ impl fmt::Display for NoCenter {
         match self {
             Self::TooWide { axis, width, size } => write!(
                 f,
-                "the halo is {width} wide along axis {axis}, half the periodic box of {size} or more: members are nearest to each \
-                 other around the boundary, so it has no shape to find a centre of"
+                "the halo is {width} wide along axis {axis}, at least half the periodic box ({size}); its shape is undefined"
             ),
             Self::NoMembers => f.write_str("the halo has no members"),
         }

@@ -4,24 +4,24 @@
 //! select candidates; direct sums decide between them.
 //! Cost: O(n²), a third of that of direct sums.
 
-use crate::halo::centers::direct::{self, Best, MostBound, NO_TERMS, Sum, rounding, sums};
-use crate::halo::centers::members::Members;
+use crate::halo::centers::direct::{self, MostBound, MostBoundMember, NO_TERMS, Sum, rounding, sums};
+use crate::halo::centers::members::ScaledMembers;
 use crate::halo::centers::pairwise_f32::{self, MAX_SOURCES, RELATIVE_ERROR, Source, Targets};
 use crate::simd::{LANES, dispatch};
 
-pub(super) fn most_bound(members: &Members) -> Option<MostBound> {
+pub(super) fn most_bound(members: &ScaledMembers) -> Option<MostBound> {
     let n = members.len();
     let (approximate, coincident) = approximate_sums(members);
     let margin = 1.0 - 2.0 * RELATIVE_ERROR - 4.0 * rounding(n);
     let lower_bound = approximate.iter().copied().fold(0.0, f64::max) * margin;
     let candidates: Vec<u32> = (0..n as u32).filter(|&i| approximate[i as usize] >= lower_bound).collect();
-    let best = Best::of(members, &candidates, &sums(members, &candidates))?;
+    let best = MostBoundMember::of(members, &candidates, &sums(members, &candidates))?;
     Some(MostBound { best, pairs: (n * (n - 1)) as u64, coincident: coincident / 2 })
 }
 
 /// The sums at all members, with a relative error of at most [`RELATIVE_ERROR`] plus rounding, and the number of
 /// ordered pairs without a distance.
-pub(super) fn approximate_sums(members: &Members) -> (Vec<f64>, u64) {
+pub(super) fn approximate_sums(members: &ScaledMembers) -> (Vec<f64>, u64) {
     let n = members.len();
     let softening2 = members.softening2;
     let sources: Vec<Source> = (0..n).map(|i| Source::new(members.position(i), members.masses[i])).collect();

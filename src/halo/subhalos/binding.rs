@@ -1,10 +1,10 @@
 //! The bound particles of one structure.
 //!
 //! In: the structure's own particles, and the bound particles of nested structures. Out: its bound particles. Each
-//! round computes the mean velocity of the remaining particles and finds the unbound ones (`centers::reach` compares
-//! potentials with kinetic energies). It removes all or some of them.
-//! Sums are in the order of positions, then velocities, then masses, so not even their rounding depends on the order
-//! of the particles.
+//! round computes the mean velocity of the remaining particles and finds the unbound ones
+//! (`centers::potential_threshold` compares potentials with kinetic energies). It removes all or some of them.
+//! Sums are in the order of positions, then velocities, then masses, so not even their rounding depends on the order of
+//! the particles.
 //! Cost: O(n log n) per round. If the preceding round removed few particles, O(n) for each of these. Source: Springel
 //! et al. 2001 (SUBFIND), whose program also limits the number of particles that one round removes.
 
@@ -14,17 +14,17 @@ use super::unbinding::Unbinding;
 use crate::error::Result;
 use crate::geometry::{Scalar, Space, length2};
 use crate::halo::centers::NoCenter;
-use crate::halo::centers::members::{Members, unwrap};
-use crate::halo::centers::reach::{Known, reach};
+use crate::halo::centers::members::{ScaledMembers, unwrap};
+use crate::halo::centers::potential_threshold::{SumBounds, reaches_threshold};
 use crate::halo::particles::Particles;
 
 /// The result of unbinding one structure.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Settled {
+pub(super) struct UnboundResult {
     /// The structure's own bound particles; empty if the structure is dissolved.
     pub bound: Vec<u32>,
     /// The particles removed from the structure.
-    pub left: Vec<u32>,
+    pub removed: Vec<u32>,
     /// The mass of the bound particles, including those of nested structures.
     pub mass: f64,
     /// The mean velocity of the structure's own bound particles.
@@ -45,22 +45,22 @@ struct Body {
 }
 
 /// Removes particles until no remaining particle is unbound.
-pub(super) fn settle<S: Scalar>(
+pub(super) fn unbind_one<S: Scalar>(
     own: &[u32],
     within: &[u32],
     particles: &Particles<S>,
     space: &Space<3>,
     options: &Unbinding,
-) -> Result<Settled> {
+) -> Result<UnboundResult> {
     let mut bodies: Vec<Body> = [(own, true), (within, false)]
         .into_iter()
         .flat_map(|(list, is_own)| list.iter().map(move |&index| Body { index, is_own, offset: [0.0; 3] }))
         .collect();
     bodies.sort_unstable_by(|a, b| order(a.index as usize, b.index as usize, particles));
     let mut offsets: Vec<[f64; 3]> = bodies.iter().map(|body| particles.position(body.index as usize)).collect();
-    let mut settled = Settled { missing: unwrap(&mut offsets, space).err(), ..Settled::default() };
+    let mut settled = UnboundResult { missing: unwrap(&mut offsets, space).err(), ..UnboundResult::default() };
     bodies.iter_mut().zip(offsets).for_each(|(body, offset)| body.offset = offset);
-    let mut known = Known::default();
+    let mut known = SumBounds::default();
     let (mut n_own, least) = (own.len(), options.min_members.max(1));
     while n_own >= least {
         settled.velocity = mean(&bodies, particles, |body| particles.velocity(body.index as usize));
@@ -73,20 +73,20 @@ pub(super) fn settle<S: Scalar>(
             break;
         }
         n_own -= leaving.len();
-        settled.left.extend(leaving.iter().map(|&at| bodies[at as usize].index));
+        settled.removed.extend(leaving.iter().map(|&at| bodies[at as usize].index));
         let (mut at, mut leaving) = (0..bodies.len() as u32, leaving.into_iter().peekable());
         bodies.retain(|_| {
             let at = at.next();
             leaving.next_if(|&leaving| Some(leaving) == at).is_none()
         });
     }
-    let left_own = bodies.iter().filter(|body| body.is_own).map(|body| body.index);
+    let remaining_own = bodies.iter().filter(|body| body.is_own).map(|body| body.index);
     if n_own >= least {
-        settled.bound = left_own.collect();
+        settled.bound = remaining_own.collect();
         settled.bound.sort_unstable();
         settled.mass = bodies.iter().map(|body| particles.mass_of(body.index as usize)).sum();
     } else {
-        settled.left.extend(left_own);
+        settled.removed.extend(remaining_own);
     }
     Ok(settled)
 }
@@ -121,11 +121,11 @@ fn leaving<S: Scalar>(
     velocity: [f64; 3],
     particles: &Particles<S>,
     options: &Unbinding,
-    known: &mut Known,
+    known: &mut SumBounds,
 ) -> Result<Vec<u32>> {
     let offsets: Vec<[f64; 3]> = bodies.iter().map(|body| body.offset).collect();
     let mass = |at: usize| particles.mass_of(bodies[at].index as usize);
-    let members = Members::new(&offsets, mass, options.softening);
+    let members = ScaledMembers::new(&offsets, mass, options.softening);
     let own: Vec<u32> = (0..bodies.len() as u32).filter(|&at| bodies[at as usize].is_own).collect();
     let (center, flow) = (mean(bodies, particles, |body| body.offset), options.hubble_flow);
     let kinetic = |&at: &u32| {
@@ -135,7 +135,7 @@ fn leaving<S: Scalar>(
     };
     let kinetic: Vec<f64> = own.iter().map(kinetic).collect();
     let least: Vec<f64> = kinetic.iter().map(|kinetic| members.scaled(kinetic / options.gravity)).collect();
-    let is_bound = reach(&members, &own, &least, known)?;
+    let is_bound = reaches_threshold(&members, &own, &least, known)?;
     let mut unbound: Vec<(f64, u32)> =
         (0..own.len()).filter(|&at| !is_bound[at]).map(|at| (kinetic[at], at as u32)).collect();
     let most = ((options.max_removed * own.len() as f64) as usize).max(1);

@@ -3,18 +3,17 @@
 //! In: points. Out: structures and their parents. Source: Aubert, Pichon and Colombi 2004, appendix B; Tweed et al.
 //! 2009.
 //!
-//! Steps: densities and chains ([`Hop`]), saddles (`saddles`), the tree of nodes (`exact` or `stepped`, with
+//! Steps: densities and chains ([`Hop`]), saddles (`saddles`), the tree of nodes (`adaptahop`, with
 //! `significance`), structures (`tree`), the result (`result`). Unbinding is separate (`unbind`, with its options in
 //! `unbinding`), and uses `binding` for each structure.
 
+mod adaptahop;
 mod binding;
-mod exact;
 mod nested;
 mod parameters;
 mod result;
 mod saddles;
 mod significance;
-mod stepped;
 mod tree;
 mod unbind;
 mod unbinding;
@@ -25,8 +24,8 @@ pub use unbind::{Bound, BoundStructure};
 pub use unbinding::Unbinding;
 
 use crate::bvh::Bvh;
-use crate::cancel::check_at;
-use crate::cluster::hop::boundaries::falling;
+use crate::cancel::{check_at, guarded};
+use crate::cluster::hop::boundaries::descending_key;
 use crate::cluster::hop::density::density_options;
 use crate::cluster::{DensityKernel, Hop, HopChains, KernelDensity};
 use crate::error::{Error, Result};
@@ -34,10 +33,9 @@ use crate::geometry::{Boundary, Bounded, BoxSize, Scalar, Space};
 use crate::memory::filled;
 use crate::parallel::{map, sort};
 use crate::phases::mark;
-use exact::{Field, join_tree};
-use saddles::{Chained, saddles};
-use significance::{Kept, Tests};
-use stepped::stepped_tree;
+use adaptahop::{Field, join_tree, stepped_tree};
+use saddles::{ChainField, saddles};
+use significance::{Criteria, FieldParticle};
 
 /// Points per parallel task.
 const TASK: usize = 1 << 14;
@@ -240,7 +238,7 @@ impl AdaptaHop {
     ///   end.
     /// - More than 2^31 - 1 structures.
     pub fn run<T: Bounded<S, D>, S: Scalar, const D: usize>(&self, points: &[T]) -> Result<Subhalos> {
-        self.run_on(&Bvh::build_in(points, Space::periodic(self.density.size.clone())?)?)
+        guarded(|| self.run_on(&Bvh::build_in(points, Space::periodic(self.density.size.clone())?)?))
     }
 
     /// Finds the halos and subhalos of the points in an existing tree. The space is that of the tree, open or
@@ -249,45 +247,49 @@ impl AdaptaHop {
     /// # Errors
     /// As for [`AdaptaHop::run`].
     pub fn run_on<S: Scalar, const D: usize>(&self, tree: &Bvh<S, D>) -> Result<Subhalos> {
-        self.check()?;
-        if self.n_hop == 0 {
-            return Err(Error::parameter_must("n_hop", 0.0, "at least 1"));
-        }
-        if !tree.is_empty() && self.n_hop >= tree.len() {
-            let must = "less than the number of points";
-            return Err(Error::parameter_must("n_hop", self.n_hop as f64, must));
-        }
-        // Only chains are used from HOP, because its boundaries are defined differently.
-        let hop = Hop::new(0.0).density(self.density.clone()).n_hop(self.n_hop.saturating_add(1)).n_merge(0);
-        let chains = hop.chains_on(tree)?;
-        let threshold = self.density_threshold;
-        let (chain, density) = (chains.chain(), chains.density());
-        let saddles = saddles(tree, &Chained { chain, density, threshold, n_hop: self.n_hop });
-        mark("saddles");
-        // Peaks are in descending order of density.
-        let kept = chains.peaks().partition_point(|peak| peak.density > threshold);
-        let places = self.places(tree, &chains, kept);
-        let particles = self.particles(tree, &chains, &places);
-        let peaks: Vec<f64> = chains.peaks()[..kept].iter().map(|peak| peak.density).collect();
-        let offset = |from: u32, to: u32| padded(tree.space().offset(&places[from as usize], &places[to as usize]));
-        let tests = Tests {
-            fudge: self.fudge,
-            alpha: self.alpha,
-            min_members: self.min_members as f64,
-            min_radius: self.fudge_epsilon * (self.density.volume_of(tree) / tree.len() as f64).powf(1.0 / D as f64),
-        };
-        let field =
-            Field { particles: &particles, saddles: &saddles, peaks: &peaks, offset: &offset, threshold, tests };
-        let nodes = match self.algorithm {
-            AdaptaHopAlgorithm::Exact => join_tree(&field),
-            AdaptaHopAlgorithm::Stepped => stepped_tree(&field),
-        };
-        mark("nodes");
-        let structures = nodes.structures(self.selection);
-        let peaks: Vec<(u32, f64)> = chains.peaks()[..kept].iter().map(|peak| (peak.index, peak.density)).collect();
-        let found = Subhalos::new(&structures, &particles, &peaks, chains.into_density(), Boundary::of(tree.space()));
-        mark("structures");
-        found
+        guarded(|| {
+            self.check()?;
+            if self.n_hop == 0 {
+                return Err(Error::parameter_must("n_hop", 0.0, "at least 1"));
+            }
+            if !tree.is_empty() && self.n_hop >= tree.len() {
+                let must = "less than the number of points";
+                return Err(Error::parameter_must("n_hop", self.n_hop as f64, must));
+            }
+            // Only chains are used from HOP, because its boundaries are defined differently.
+            let hop = Hop::new(0.0).density(self.density.clone()).n_hop(self.n_hop.saturating_add(1)).n_merge(0);
+            let chains = hop.chains_on(tree)?;
+            let threshold = self.density_threshold;
+            let (chain, density) = (chains.chain(), chains.density());
+            let saddles = saddles(tree, &ChainField { chain, density, threshold, n_hop: self.n_hop });
+            mark("saddles");
+            // Peaks are in descending order of density.
+            let kept = chains.peaks().partition_point(|peak| peak.density > threshold);
+            let places = self.places(tree, &chains, kept);
+            let particles = self.particles(tree, &chains, &places);
+            let peaks: Vec<f64> = chains.peaks()[..kept].iter().map(|peak| peak.density).collect();
+            let offset = |from: u32, to: u32| padded(tree.space().offset(&places[from as usize], &places[to as usize]));
+            let criteria = Criteria {
+                fudge: self.fudge,
+                alpha: self.alpha,
+                min_members: self.min_members as f64,
+                min_radius: self.fudge_epsilon
+                    * (self.density.volume_of(tree) / tree.len() as f64).powf(1.0 / D as f64),
+            };
+            let field =
+                Field { particles: &particles, saddles: &saddles, peaks: &peaks, offset: &offset, threshold, criteria };
+            let nodes = match self.algorithm {
+                AdaptaHopAlgorithm::Exact => join_tree(&field),
+                AdaptaHopAlgorithm::Stepped => stepped_tree(&field),
+            };
+            mark("nodes");
+            let structures = nodes.structures(self.selection);
+            let peaks: Vec<(u32, f64)> = chains.peaks()[..kept].iter().map(|peak| (peak.index, peak.density)).collect();
+            let found =
+                Subhalos::new(&structures, &particles, &peaks, chains.into_density(), Boundary::of(tree.space()));
+            mark("structures");
+            found
+        })
     }
 
     /// The positions of the first `kept` peaks.
@@ -310,20 +312,20 @@ impl AdaptaHop {
         tree: &Bvh<S, D>,
         chains: &HopChains,
         places: &[[f64; D]],
-    ) -> Vec<Kept> {
+    ) -> Vec<FieldParticle> {
         let (order, density) = (tree.order(), chains.density());
         let mut ranks: Vec<(u64, u32, u32)> = (0..order.len())
             .inspect(|&at| check_at(at))
             .map(|at| (order[at], at as u32))
             .filter(|&(index, _)| density[index as usize] > self.density_threshold)
-            .map(|(index, at)| (falling(density[index as usize]), index, at))
+            .map(|(index, at)| (descending_key(density[index as usize]), index, at))
             .collect();
         sort(&mut ranks);
         let particle = |rank: usize| {
             let (_, index, at) = ranks[rank];
             let chain = chains.chain()[index as usize];
             let place = tree.item(at as usize).lo.map(Into::into);
-            Kept {
+            FieldParticle {
                 density: density[index as usize],
                 mass: self.density.mass_of(index as usize),
                 offset: padded(tree.space().offset(&places[chain as usize], &place)),
@@ -341,10 +343,15 @@ impl AdaptaHop {
         let is_stepped = self.algorithm == AdaptaHopAlgorithm::Stepped;
         let is_finite = |value: f64| (0.0..f64::INFINITY).contains(&value);
         let checks = [
-            ("density_threshold", threshold, threshold >= 0.0, "a number, not negative"),
-            ("density_threshold", threshold, !is_stepped || threshold >= f64::MIN_POSITIVE, "positive, with steps"),
+            ("density_threshold", threshold, threshold >= 0.0, "non-negative"),
+            (
+                "density_threshold",
+                threshold,
+                !is_stepped || threshold >= f64::MIN_POSITIVE,
+                "positive for the stepped algorithm",
+            ),
             ("fudge", self.fudge, is_finite(self.fudge), "finite and not negative"),
-            ("fudge", self.fudge, !is_stepped || self.fudge >= 0.001, "at least 0.001, with steps"),
+            ("fudge", self.fudge, !is_stepped || self.fudge >= 0.001, "at least 0.001 for the stepped algorithm"),
             ("fudge_epsilon", self.fudge_epsilon, is_finite(self.fudge_epsilon), "finite and not negative"),
             ("alpha", self.alpha, is_finite(self.alpha), "finite and not negative"),
         ];

@@ -43,7 +43,7 @@ impl Subhalos {
                 count += 1;
                 count - 1
             });
-            self.upwards(at).for_each(|structure| offsets[structure + 1] += 1);
+            self.ancestors(at).for_each(|structure| offsets[structure + 1] += 1);
         }
         let mut number = || {
             count += 1;
@@ -56,7 +56,7 @@ impl Subhalos {
         let mut members = zeroed(offsets[n]);
         for (particle, at) in own.iter().enumerate() {
             let Ok(at) = usize::try_from(*at) else { continue };
-            for structure in self.upwards(at) {
+            for structure in self.ancestors(at) {
                 members[next[structure]] = particle as u32;
                 next[structure] += 1;
             }
@@ -66,7 +66,7 @@ impl Subhalos {
     }
 
     /// Iterates over a structure, its parent, and so on up to its halo.
-    fn upwards(&self, structure: usize) -> impl Iterator<Item = usize> {
+    fn ancestors(&self, structure: usize) -> impl Iterator<Item = usize> {
         let rows = self.rows();
         std::iter::successors(Some(structure), |&at| rows[at].parent.map(|parent| parent as usize))
     }

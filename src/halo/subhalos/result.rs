@@ -2,7 +2,7 @@
 //!
 //! In: structures and the particles above the threshold. Out: [`Subhalos`], with the parent of each structure.
 
-use super::significance::Kept;
+use super::significance::FieldParticle;
 use super::tree::{NONE, Structure, Structures};
 use crate::cancel::check_at;
 use crate::cluster::Halos;
@@ -67,14 +67,14 @@ pub(super) fn numbers(labels: &[i32], n: usize) -> Vec<u32> {
 pub(super) fn renumbered(labels: Vec<i32>, numbers: &[u32], boundary: Boundary) -> Halos {
     let number = |label: i32| usize::try_from(label).map_or(-1, |label| numbers[label] as i32);
     let labels = Labels::from_parts(labels.into_iter().map(number).collect(), numbers.len() as u32, None);
-    Halos::found_in(boundary, labels, 1)
+    Halos::new_in(boundary, labels, 1)
 }
 
 impl Subhalos {
     /// Builds the result from structures. `peaks` holds the index and the density of each chain's peak.
     pub(super) fn new(
         found: &Structures,
-        particles: &[Kept],
+        particles: &[FieldParticle],
         peaks: &[(u32, f64)],
         density: Vec<f64>,
         boundary: Boundary,
@@ -158,7 +158,7 @@ impl Subhalos {
         let own = self.structures.labels().as_slice().iter();
         let labels = own.map(|&label| usize::try_from(label).map_or(-1, |label| ancestors[label])).collect();
         let labels = Labels::from_parts(labels, self.len() as u32, None);
-        Halos::found_in(self.structures.boundary().clone(), labels, 1)
+        Halos::new_in(self.structures.boundary().clone(), labels, 1)
     }
 
     /// All members of a structure, including those of nested structures, in ascending order; empty if there is no such

@@ -5,7 +5,7 @@
 //! Source: Aubert, Pichon and Colombi 2004, appendix B.
 
 use crate::bvh::Bvh;
-use crate::cluster::hop::boundaries::{Touch, densest, density_of, falling};
+use crate::cluster::hop::boundaries::{ChainPair, densest, density_of_key, descending_key};
 use crate::geometry::Scalar;
 use crate::parallel::sort;
 use crate::precompiled::precompiled;
@@ -23,7 +23,7 @@ pub(super) struct Saddle {
 
 /// Chains and densities, in the caller's order.
 #[derive(Clone, Copy)]
-pub(super) struct Chained<'a> {
+pub(super) struct ChainField<'a> {
     pub chain: &'a [u32],
     /// The density of each particle, not negative.
     pub density: &'a [f64],
@@ -34,11 +34,11 @@ pub(super) struct Chained<'a> {
 }
 
 /// The saddles in descending order of density, ties by the chains.
-pub(super) fn saddles<S: Scalar, const D: usize>(tree: &Bvh<S, D>, chained: &Chained<'_>) -> Vec<Saddle> {
+pub(super) fn saddles<S: Scalar, const D: usize>(tree: &Bvh<S, D>, field: &ChainField<'_>) -> Vec<Saddle> {
     // A pair is a chain and another chain that one of its particles has as a neighbour.
-    let all = densest(&sights(tree, chained));
+    let all = densest(&passes(tree, field));
     // Each chain has the other as a neighbour; the smaller density is the saddle.
-    let back = |(pair, order): &Touch| {
+    let back = |(pair, order): &ChainPair| {
         let (own, other) = (pair >> 32, pair & u64::from(u32::MAX));
         let found = all.binary_search_by_key(&(other << 32 | own), |&(pair, _)| pair);
         found.ok().filter(|_| own < other).map(|at| ((*order).max(all[at].1), *pair))
@@ -46,7 +46,7 @@ pub(super) fn saddles<S: Scalar, const D: usize>(tree: &Bvh<S, D>, chained: &Cha
     let mut saddles: Vec<(u64, u64)> = all.iter().filter_map(back).collect();
     sort(&mut saddles);
     let saddle = |(order, pair): (u64, u64)| Saddle {
-        density: density_of(order),
+        density: density_of_key(order),
         denser: (pair >> 32) as u32,
         other: pair as u32,
     };
@@ -54,27 +54,27 @@ pub(super) fn saddles<S: Scalar, const D: usize>(tree: &Bvh<S, D>, chained: &Cha
 }
 
 precompiled! {
-    fn sights = find(tree: same_ref &Bvh<S, D>, chained: keep &Chained<'_>) -> Vec<Vec<Touch>>
+    fn passes = find(tree: same_ref &Bvh<S, D>, field: keep &ChainField<'_>) -> Vec<Vec<ChainPair>>
 }
 
-fn find<S: Scalar, const D: usize>(tree: &Bvh<S, D>, chained: &Chained<'_>) -> Vec<Vec<Touch>> {
-    let Chained { chain, density, threshold, n_hop } = *chained;
+fn find<S: Scalar, const D: usize>(tree: &Bvh<S, D>, field: &ChainField<'_>) -> Vec<Vec<ChainPair>> {
+    let ChainField { chain, density, threshold, n_hop } = *field;
     let order = tree.order();
-    fold_stored(tree, &Nearest::new(n_hop).excluding_self(), &|sights: &mut Vec<Touch>, at, best| {
+    fold_stored(tree, &Nearest::new(n_hop).excluding_self(), &|passes: &mut Vec<ChainPair>, at, best| {
         let index = order[at] as usize;
         if density[index] <= threshold {
             return;
         }
-        let first = sights.len();
+        let first = passes.len();
         for near in best.neighbors().map(|near| near.index as usize) {
             if chain[near] == chain[index] || density[near] <= threshold {
                 continue;
             }
             let pair = u64::from(chain[index]) << 32 | u64::from(chain[near]);
-            let seen = falling(density[index].min(density[near]));
-            match sights[first..].iter_mut().find(|sight| sight.0 == pair) {
-                Some(sight) => sight.1 = sight.1.min(seen),
-                None => sights.push((pair, seen)),
+            let seen = descending_key(density[index].min(density[near]));
+            match passes[first..].iter_mut().find(|pass| pass.0 == pair) {
+                Some(pass) => pass.1 = pass.1.min(seen),
+                None => passes.push((pair, seen)),
             }
         }
     })

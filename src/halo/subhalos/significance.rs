@@ -5,7 +5,7 @@
 
 /// A particle above the threshold.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Kept {
+pub(super) struct FieldParticle {
     pub density: f64,
     pub mass: f64,
     /// The offset from the peak of its chain; zero in missing dimensions.
@@ -28,7 +28,7 @@ pub(super) struct Sums {
 }
 
 impl Sums {
-    pub fn add(&mut self, particle: &Kept) {
+    pub fn add(&mut self, particle: &FieldParticle) {
         let offset = particle.offset;
         self.n += 1.0;
         self.density += particle.density;
@@ -71,7 +71,7 @@ fn dot(a: [f64; 3], b: [f64; 3]) -> f64 {
 
 /// The conditions under which a component counts.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Tests {
+pub(super) struct Criteria {
     pub fudge: f64,
     pub alpha: f64,
     pub min_members: f64,
@@ -79,19 +79,25 @@ pub(super) struct Tests {
     pub min_radius: f64,
 }
 
-impl Tests {
+impl Criteria {
     /// Returns `true` if the mean density of the particles in `sums` is significantly above the density `above`.
-    fn stand_out(&self, sums: &Sums, above: f64) -> bool {
+    fn is_significant(&self, sums: &Sums, above: f64) -> bool {
         sums.n > 0.0 && sums.mean() > above * (1.0 + self.fudge / sums.n.sqrt())
     }
 
     /// Returns `true` if a component above the density `above` counts. `chains` holds the sums of its chains,
     /// `highest` is its maximum density.
-    pub fn hold<'a>(&self, total: &Sums, mut chains: impl Iterator<Item = &'a Sums>, highest: f64, above: f64) -> bool {
+    pub fn counts<'a>(
+        &self,
+        total: &Sums,
+        mut chains: impl Iterator<Item = &'a Sums>,
+        highest: f64,
+        above: f64,
+    ) -> bool {
         total.n >= self.min_members.max(1.0)
             && (self.alpha == 0.0 || highest >= self.alpha * total.mean())
             && total.radius() >= self.min_radius
-            && (self.stand_out(total, above) || chains.any(|sums| self.stand_out(sums, above)))
+            && (self.is_significant(total, above) || chains.any(|sums| self.is_significant(sums, above)))
     }
 }
 
@@ -99,8 +105,8 @@ impl Tests {
 mod tests {
     use super::*;
 
-    fn kept(x: f64, mass: f64) -> Kept {
-        Kept { density: 3.0, mass, offset: [x, 0.0, 0.0], chain: 0, index: 0 }
+    fn kept(x: f64, mass: f64) -> FieldParticle {
+        FieldParticle { density: 3.0, mass, offset: [x, 0.0, 0.0], chain: 0, index: 0 }
     }
 
     /// Merged sums equal the sums over all particles, whatever the reference points.

@@ -5,9 +5,10 @@
 //! Steps: the structures of one level are processed in parallel, deepest level first. `binding` finds the bound
 //! particles of each; removed particles join its parent.
 
-use super::binding::{Settled, settle};
+use super::binding::{UnboundResult, unbind_one};
 use super::result::{Subhalo, Subhalos, numbers, renumbered};
 use super::unbinding::Unbinding;
+use crate::cancel::guarded;
 use crate::cluster::halos::Halos;
 use crate::error::Result;
 use crate::geometry::{Boundary, Scalar, Space};
@@ -96,23 +97,25 @@ impl Subhalos {
     /// # Ok::<(), ropewalk::Error>(())
     /// ```
     pub fn unbind<S: Scalar>(&self, particles: &Particles<S>, options: &Unbinding) -> Result<Bound<Self>> {
-        let parents: Vec<Option<u32>> = self.rows().iter().map(|row| row.parent).collect();
-        let levels: Vec<u32> = self.rows().iter().map(|row| row.level).collect();
-        let mut found = Outcome::of(self.structures(), &parents, &levels, particles, options)?;
-        let density = self.density();
-        let row = |&(from, parent): &(u32, Option<u32>)| {
-            let settled = &found.settled[from as usize];
-            let denser = |a: u32, b: u32| if density[b as usize] > density[a as usize] { b } else { a };
-            let peak = settled.bound.iter().copied().reduce(denser).unwrap_or_default();
-            let (peak_density, old) = (density[peak as usize], self.rows()[from as usize]);
-            Subhalo { parent, peak, peak_density, mass: settled.mass, ..old }
-        };
-        let rows = found.kept.iter().map(row).collect();
-        let (labels, boundary) = (std::mem::take(&mut found.labels), found.boundary.clone());
-        let structures = Self::numbered(labels, rows, &found.numbers, density.to_vec(), boundary);
-        let members = |at: usize| structures.members(at);
-        let rows = found.rows(structures.structures(), &members, particles, options)?;
-        Ok(Bound { structures, rows })
+        guarded(|| {
+            let parents: Vec<Option<u32>> = self.rows().iter().map(|row| row.parent).collect();
+            let levels: Vec<u32> = self.rows().iter().map(|row| row.level).collect();
+            let mut found = UnbindingRun::of(self.structures(), &parents, &levels, particles, options)?;
+            let density = self.density();
+            let row = |&(from, parent): &(u32, Option<u32>)| {
+                let settled = &found.settled[from as usize];
+                let denser = |a: u32, b: u32| if density[b as usize] > density[a as usize] { b } else { a };
+                let peak = settled.bound.iter().copied().reduce(denser).unwrap_or_default();
+                let (peak_density, old) = (density[peak as usize], self.rows()[from as usize]);
+                Subhalo { parent, peak, peak_density, mass: settled.mass, ..old }
+            };
+            let rows = found.kept.iter().map(row).collect();
+            let (labels, boundary) = (std::mem::take(&mut found.labels), found.boundary.clone());
+            let structures = Self::numbered(labels, rows, &found.numbers, density.to_vec(), boundary);
+            let members = |at: usize| structures.members(at);
+            let rows = found.rows(structures.structures(), &members, particles, options)?;
+            Ok(Bound { structures, rows })
+        })
     }
 }
 
@@ -120,18 +123,21 @@ impl Halos {
     /// Removes the particles that are not bound to their halo: see [`Unbinding`], which has an example. Cost and
     /// errors are those of [`Subhalos::unbind`].
     pub fn unbind<S: Scalar>(&self, particles: &Particles<S>, options: &Unbinding) -> Result<Bound<Self>> {
-        let mut found = Outcome::of(self, &filled(self.len(), None), &filled(self.len(), 1), particles, options)?;
-        let structures = renumbered(std::mem::take(&mut found.labels), &found.numbers, found.boundary.clone());
-        let rows = found.rows(&structures, &|at| structures.members(at).to_vec(), particles, options)?;
-        Ok(Bound { structures, rows })
+        guarded(|| {
+            let mut found =
+                UnbindingRun::of(self, &filled(self.len(), None), &filled(self.len(), 1), particles, options)?;
+            let structures = renumbered(std::mem::take(&mut found.labels), &found.numbers, found.boundary.clone());
+            let rows = found.rows(&structures, &|at| structures.members(at).to_vec(), particles, options)?;
+            Ok(Bound { structures, rows })
+        })
     }
 }
 
 /// The results for all structures.
-struct Outcome {
+struct UnbindingRun {
     boundary: Boundary,
     space: Space<3>,
-    settled: Vec<Settled>,
+    settled: Vec<UnboundResult>,
     /// The structures that are not dissolved, parents first: the old number of each, and the index of its parent in
     /// this list.
     kept: Vec<(u32, Option<u32>)>,
@@ -141,7 +147,7 @@ struct Outcome {
     numbers: Vec<u32>,
 }
 
-impl Outcome {
+impl UnbindingRun {
     fn of<S: Scalar>(
         halos: &Halos,
         parents: &[Option<u32>],
@@ -153,25 +159,25 @@ impl Outcome {
         particles.check_for_energies(halos.labels().as_slice().len())?;
         let said = particles.boundary()?;
         let boundary =
-            Boundary::agree(&[("the structures were found in", halos.boundary()), ("the particles are in", &said)])?;
+            Boundary::common(&[("the structures were found in", halos.boundary()), ("the particles are in", &said)])?;
         let space = boundary.space()?;
         let n = halos.len();
         let mut own: Vec<Vec<u32>> = halos.iter().map(<[u32]>::to_vec).collect();
         let mut within: Vec<Vec<u32>> = filled(n, vec![]);
-        let mut settled = filled(n, Settled::default());
+        let mut settled = filled(n, UnboundResult::default());
         let mut order: Vec<u32> = (0..n as u32).collect();
         order.sort_by_key(|&at| levels[at as usize]);
         for level in order.chunk_by(|&a, &b| levels[a as usize] == levels[b as usize]).rev() {
             let one = |at: usize| {
                 let at = level[at] as usize;
-                settle(&own[at], &within[at], particles, &space, options)
+                unbind_one(&own[at], &within[at], particles, &space, options)
             };
             for (&at, one) in level.iter().zip(map(level.len(), 1, &one)) {
                 let (at, one) = (at as usize, one?);
                 own[at] = vec![];
                 let below = std::mem::take(&mut within[at]);
                 if let Some(parent) = parents[at] {
-                    own[parent as usize].extend(&one.left);
+                    own[parent as usize].extend(&one.removed);
                     within[parent as usize].extend(one.bound.iter().copied().chain(below));
                 }
                 settled[at] = one;
@@ -220,7 +226,7 @@ impl Outcome {
         self.numbers.iter().zip(&self.kept).for_each(|(&number, &(old, _))| from[number as usize] = old);
         let finder = CenterFinder::new(Center::MostBound { softening: options.softening });
         let row = |at: usize| {
-            let Settled { mass, velocity, rounds, missing, .. } = self.settled[from[at] as usize];
+            let UnboundResult { mass, velocity, rounds, missing, .. } = self.settled[from[at] as usize];
             let mut row = BoundStructure {
                 from: from[at],
                 mass,

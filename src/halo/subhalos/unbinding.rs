@@ -115,7 +115,7 @@ impl Unbinding {
                 "max_removed",
                 self.max_removed,
                 self.max_removed > 0.0 && self.max_removed <= 1.0,
-                "more than 0, at most 1",
+                "above 0 and at most 1",
             ),
         ];
         match checks.into_iter().find(|&(_, _, holds, _)| !holds) {

@@ -9,7 +9,7 @@ use crate::memory::{filled, with_capacity};
 use crate::parallel::{fill, map_tasks};
 
 /// Returns the results of `work`, which gets some queries and a slice for their results.
-pub(super) fn in_turn<Q: Copy + Sync, T: Copy + Default + Send + Sync>(
+pub(super) fn run_ordered<Q: Copy + Sync, T: Copy + Default + Send + Sync>(
     queries: &[Q],
     order: Option<&[u32]>,
     task: usize,

@@ -10,7 +10,7 @@ use crate::search::mesh::wide_node::{BLOCK, Node};
 use crate::search::mesh::wide_tree::WideTree;
 
 /// A node is approximated by a dipole for points that are this many of its radii away.
-pub(super) const FAR: f64 = 5.0;
+pub(super) const FAR_RADII: f64 = 5.0;
 
 /// The far-field approximation of some triangles.
 #[derive(Clone, Copy, Debug, Default)]
@@ -22,7 +22,7 @@ pub(super) struct Dipole {
     /// An upper bound on the distance of all triangles from the centre.
     pub radius: f64,
     /// The error bound at distance d: the first number divided by d^3, plus the second divided by d^4.
-    pub error: [f32; 2],
+    pub error_bounds: [f32; 2],
 }
 
 /// A dipole, and the moments from which the dipole of more triangles is computed.
@@ -102,8 +102,8 @@ impl Moments {
         let diagonal: f64 = [xx, yy, zz].iter().map(|x| (x - third).powi(2)).sum();
         let square = diagonal + 0.5 * ((xy + yx).powi(2) + (xz + zx).powi(2) + (yz + zy).powi(2));
         let up = |x: f64| (x * (1.0 + 1e-6)) as f32;
-        let error = [up((6.0 * square).sqrt()), up(3.0 * self.second / (1.0 - 1.0 / FAR).powi(4))];
-        Dipole { error, ..self.dipole }
+        let error_bounds = [up((6.0 * square).sqrt()), up(3.0 * self.second / (1.0 - 1.0 / FAR_RADII).powi(4))];
+        Dipole { error_bounds, ..self.dipole }
     }
 }
 

@@ -9,15 +9,15 @@ mod batch;
 mod beam;
 mod dipoles;
 mod exact;
-mod far;
+mod f64_walk;
 pub(crate) mod frame;
+mod interleaved;
 mod nearest;
 mod point_triangle;
 mod ray_parameter;
 mod rays;
 pub(crate) mod sah;
 mod triangle_hit;
-mod turns;
 pub(crate) mod wide_node;
 pub(crate) mod wide_tree;
 mod winding;
@@ -153,7 +153,7 @@ fn build<S: Scalar>(vertices: &[[S; 3]], faces: &[[u32; 3]]) -> Result<Mesh<S>> 
         check_vertices(vertices)?;
         let max = wide_node::BLOCK as usize - 1;
         if faces.len() > max {
-            let sentence = format!("{} faces are too many: at most {max} fit one mesh", faces.len());
+            let sentence = format!("a mesh has at most {max} faces, got {}", faces.len());
             return Err(Error::new(ErrorKind::Unsupported, sentence));
         }
         let fault = |range: std::ops::Range<usize>| {
@@ -180,7 +180,8 @@ fn build<S: Scalar>(vertices: &[[S; 3]], faces: &[[u32; 3]]) -> Result<Mesh<S>> 
 
 /// The error for a face with a vertex index of at least `vertices`.
 fn missing_vertex(face: usize, vertex: u32, vertices: usize) -> Error {
-    let sentence = format!("face {face} has vertex {vertex}; there are {vertices} vertices, which are counted from 0");
+    let sentence =
+        format!("face {face} has the vertex index {vertex}; with {vertices} vertices, it must be less than {vertices}");
     Error::new(ErrorKind::Input, sentence).at(face)
 }
 

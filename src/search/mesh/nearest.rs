@@ -5,19 +5,19 @@
 //! A walk visits the nearest boxes first. The triangles of a block are measured in `f32`, with allowance for all
 //! rounding errors. Those that may be the nearest are measured by [`closest`].
 //! Cost: O(log n) for a compact mesh, unless the point is about equally far from much of it. Points a million mesh
-//! sizes away take another walk ([`walk_from_afar`]).
+//! sizes away take another walk ([`walk_f64`]).
 
 use crate::bvh::morton::{Grid, curve_order};
 use crate::bvh::traverse::bits;
 use crate::geometry::{Aabb, Scalar, distance_from_square};
 use crate::precompiled::precompiled_in_space;
 use crate::search::mesh::Mesh;
-use crate::search::mesh::batch::in_turn;
-use crate::search::mesh::far::walk_from_afar;
+use crate::search::mesh::batch::run_ordered;
+use crate::search::mesh::f64_walk::walk_f64;
 use crate::search::mesh::frame::{FramePoint, Prepared};
 use crate::search::mesh::point_triangle::closest;
 use crate::search::mesh::wide_node::Node;
-use crate::search::mesh::wide_tree::{Block, higher, lower};
+use crate::search::mesh::wide_tree::{TriangleBlock, higher, lower};
 use crate::simd::{Isa, LANES, Lanes, dispatch};
 
 /// Points per parallel task.
@@ -109,7 +109,7 @@ impl<S: Scalar> Mesh<S> {
         };
         match FramePoint::new(*point, &self.frame) {
             Prepared::Nothing => {}
-            Prepared::TooFar => walk_from_afar(&self.tree, &self.frame, *point, radius, |block| {
+            Prepared::TooFar => walk_f64(&self.tree, &self.frame, *point, radius, |block| {
                 let triangles = block.triangle.iter().filter(|&&triangle| triangle != u32::MAX);
                 triangles.map(|&triangle| decide(triangle)).fold(f64::INFINITY, f64::min).sqrt()
             }),
@@ -155,7 +155,7 @@ precompiled_in_space! {
 }
 
 fn nearest_of_each<S: Scalar>(mesh: &Mesh<S>, points: &[[S; 3]], radius: f64) -> Vec<Option<MeshNearest>> {
-    in_turn(points, Some(&mesh.point_order(points)), TASK, &|points, found| {
+    run_ordered(points, Some(&mesh.point_order(points)), TASK, &|points, found| {
         dispatch!(isa => for (point, found) in points.iter().zip(found) {
             *found = mesh.closest_to(isa, &point.map(Into::into), radius);
         });
@@ -186,7 +186,7 @@ fn keys(from: &FramePoint, node: &Node) -> Lanes<f32> {
 ///   distance is at least sqrt(e^2 - s^2).
 /// - For a foot inside, the height above the plane. A tilt changes it by the angle times the longest edge.
 #[inline(always)]
-fn lower_bounds(from: &FramePoint, block: &Block) -> Lanes<f32> {
+fn lower_bounds(from: &FramePoint, block: &TriangleBlock) -> Lanes<f32> {
     /// A number below any relevant square.
     const TINY: f32 = 1e-30;
     let padding = from.padding;

@@ -4,7 +4,7 @@
 //! A walk visits the nearest boxes first. The triangles of a block are tested in `f32`, with allowance for all
 //! rounding errors. Those that may be met are decided by [`TriangleRay`].
 //! Many rays are sorted along a curve through their entry points and directions, so that consecutive rays meet the
-//! same nodes. For first and any hits, a few rays are traversed at a time ([`turns`](super::turns)).
+//! same nodes. For first and any hits, a few rays are traversed at a time ([`interleaved`](super::interleaved)).
 //! Cost: O(log n) for the first hit on a compact mesh.
 #![allow(unsafe_code)] // To gather lists in place (see `Csr`); they start as zeros.
 
@@ -18,11 +18,11 @@ use crate::memory::{append, collected};
 use crate::parallel::{for_tasks, map_tasks};
 use crate::precompiled::precompiled_in_space;
 use crate::search::mesh::Mesh;
-use crate::search::mesh::batch::in_turn;
+use crate::search::mesh::batch::run_ordered;
 use crate::search::mesh::frame::{FrameRay, Prepared};
 use crate::search::mesh::triangle_hit::{Rule, TriangleRay};
 use crate::search::mesh::wide_node::Node;
-use crate::search::mesh::wide_tree::{Block, higher, lower};
+use crate::search::mesh::wide_tree::{TriangleBlock, higher, lower};
 use crate::simd::{Isa, LANES, Lanes, dispatch};
 
 /// Rays per parallel task.
@@ -309,7 +309,7 @@ impl<S: Scalar> Mesh<S> {
                     #[inline(always)]
                     |node: &Node| keys(&frame_ray, node),
                     #[inline(always)]
-                    |block: &Block, mut limit: f32| {
+                    |block: &TriangleBlock, mut limit: f32| {
                         for lane in bits(candidates(isa, &frame_ray, block, limit)) {
                             match decide(block.triangle[lane % LANES]) {
                                 None => {}
@@ -331,8 +331,8 @@ precompiled_in_space! {
 
 fn first_of_each<S: Scalar>(mesh: &Mesh<S>, rays: &[Ray<S, 3>]) -> Vec<Option<RayHit>> {
     let order = mesh.ray_order(rays);
-    in_turn(rays, order.as_deref(), TASK, &|rays, found: &mut [Option<RayHit>]| {
-        dispatch!(isa => mesh.take_turns(isa, rays, mesh.hits_by(Rule::Closed), #[inline(always)] |ray, hit| {
+    run_ordered(rays, order.as_deref(), TASK, &|rays, found: &mut [Option<RayHit>]| {
+        dispatch!(isa => mesh.walk_interleaved(isa, rays, mesh.hits_by(Rule::Closed), #[inline(always)] |ray, hit| {
             let best = &mut found[ray];
             if best.is_none_or(|best| hit.is_before(&best)) {
                 *best = Some(hit);
@@ -346,8 +346,8 @@ precompiled_in_space! { fn any = any_of_each(mesh: same_ref &Mesh<S>, rays: same
 
 fn any_of_each<S: Scalar>(mesh: &Mesh<S>, rays: &[Ray<S, 3>]) -> Vec<bool> {
     let order = mesh.ray_order(rays);
-    in_turn(rays, order.as_deref(), TASK, &|rays, found: &mut [bool]| {
-        dispatch!(isa => mesh.take_turns(isa, rays, mesh.meetings(), #[inline(always)] |ray, ()| {
+    run_ordered(rays, order.as_deref(), TASK, &|rays, found: &mut [bool]| {
+        dispatch!(isa => mesh.walk_interleaved(isa, rays, mesh.meetings(), #[inline(always)] |ray, ()| {
             found[ray] = true;
             None
         }));
@@ -406,7 +406,7 @@ pub(super) fn keys_between(
 
 /// A mask of the triangles of a block that a ray may meet below a limit.
 #[inline(always)]
-pub(super) fn candidates<I: Isa>(isa: I, ray: &FrameRay, block: &Block, limit: f32) -> u32 {
+pub(super) fn candidates<I: Isa>(isa: I, ray: &FrameRay, block: &TriangleBlock, limit: f32) -> u32 {
     let [kx, ky, kz] = ray.axes;
     let mut x = [[0.0f32; LANES]; 3];
     let mut y = [[0.0f32; LANES]; 3];

@@ -56,14 +56,14 @@ impl Extent {
 }
 
 /// A child that may be split further.
-struct Part<'a> {
+struct SplitCandidate<'a> {
     items: &'a mut [Item],
     /// The position of the first item among all items.
     first: usize,
     extent: Extent,
 }
 
-impl<'a> Part<'a> {
+impl<'a> SplitCandidate<'a> {
     fn new(items: &'a mut [Item], first: usize) -> Self {
         let mut extent = Extent::EMPTY;
         for item in &*items {
@@ -107,7 +107,7 @@ pub(crate) fn build(n: usize, bounds: &(dyn Fn(usize) -> [[f32; 3]; 2] + Sync)) 
         items[0].len = n as u32;
         BLOCK
     } else {
-        subtree(Part::new(&mut items, 0), 0, &mut appended);
+        subtree(SplitCandidate::new(&mut items, 0), 0, &mut appended);
         0
     };
     // Copied to memory with large pages, which speed up walks.
@@ -130,7 +130,7 @@ pub(crate) fn build(n: usize, bounds: &(dyn Fn(usize) -> [[f32; 3]; 2] + Sync)) 
 }
 
 /// Appends the node over a part and the nodes below it.
-fn subtree(part: Part<'_>, depth: usize, nodes: &mut Vec<Node>) {
+fn subtree(part: SplitCandidate<'_>, depth: usize, nodes: &mut Vec<Node>) {
     let is_parallel = part.items.len() >= SEQUENTIAL;
     let mut parts = vec![part];
     while parts.len() < LANES {
@@ -138,11 +138,11 @@ fn subtree(part: Part<'_>, depth: usize, nodes: &mut Vec<Node>) {
             .filter(|&at| parts[at].items.len() > LANES)
             .max_by(|&a, &b| parts[a].extent.area().total_cmp(&parts[b].extent.area()));
         let Some(widest) = widest else { break };
-        let Part { items, first, .. } = parts.swap_remove(widest);
+        let SplitCandidate { items, first, .. } = parts.swap_remove(widest);
         let middle = split(items, depth);
         let (left, right) = items.split_at_mut(middle);
-        parts.push(Part::new(left, first));
-        parts.push(Part::new(right, first + middle));
+        parts.push(SplitCandidate::new(left, first));
+        parts.push(SplitCandidate::new(right, first + middle));
     }
     // Sorted in the order of their items.
     parts.sort_unstable_by_key(|part| part.first);

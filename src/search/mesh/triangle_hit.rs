@@ -33,14 +33,14 @@ pub(super) struct TriangleHit {
 }
 
 /// A triangle that a line meets.
-struct Met {
+struct LineHit {
     edges: [f64; 3],
     /// The `t` of each corner along the last axis of the ray.
     corner_t: [f64; 3],
 }
 
 /// The point at which a line meets a triangle. The error of `t` is at most `margin`.
-struct Place {
+struct ApproximateHit {
     t: f64,
     weights: [f64; 3],
     margin: f64,
@@ -101,7 +101,7 @@ impl TriangleRay {
     }
 
     /// Returns the `t` of a place, rounded up; `None` beyond the ends of the ray.
-    fn parameter(&self, corners: &[[f64; 3]; 3], place: &Place) -> Option<f64> {
+    fn parameter(&self, corners: &[[f64; 3]; 3], place: &ApproximateHit) -> Option<f64> {
         let [from, to] = self.range;
         if place.t + place.margin < from || place.t - place.margin > to {
             return None;
@@ -111,7 +111,7 @@ impl TriangleRay {
     }
 
     /// Returns the intersection of the ray's line with a triangle.
-    fn line(&self, corners: &[[f64; 3]; 3], rule: Rule) -> Option<Met> {
+    fn line(&self, corners: &[[f64; 3]; 3], rule: Rule) -> Option<LineHit> {
         let [kx, ky, kz] = self.axes;
         let mut x = [0.0; 3];
         let mut y = [0.0; 3];
@@ -154,7 +154,7 @@ impl TriangleRay {
             scaled = Some(exact);
         }
         let is_met = self.is_met(&edges, rule, scaled.as_ref());
-        is_met.then(|| Met { edges, corner_t: along.map(|along| along / self.direction[kz]) })
+        is_met.then(|| LineHit { edges, corner_t: along.map(|along| along / self.direction[kz]) })
     }
 
     /// Returns `true` if the edge functions have the same sign.
@@ -175,7 +175,7 @@ impl TriangleRay {
     }
 
     /// The point that is met, given edge functions of the same sign.
-    fn place(&self, Met { edges, corner_t }: Met) -> Place {
+    fn place(&self, LineHit { edges, corner_t }: LineHit) -> ApproximateHit {
         let sum: f64 = edges.iter().sum();
         // Adding 0 avoids weights of -0.
         let mut weights = edges.map(|e| e / sum + 0.0);
@@ -187,6 +187,6 @@ impl TriangleRay {
         }
         let t = (0..3).map(|at| weights[at] * corner_t[at]).sum();
         // Weights have at least six correct digits.
-        Place { t, weights, margin: 1e-5 * largest(corner_t) }
+        ApproximateHit { t, weights, margin: 1e-5 * largest(corner_t) }
     }
 }

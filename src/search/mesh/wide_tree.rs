@@ -30,14 +30,14 @@ pub(super) fn higher(a: f32, b: f32) -> f32 {
 /// Up to eight triangles.
 #[derive(Clone, Copy, Debug)]
 #[repr(C, align(32))]
-pub(crate) struct Block {
+pub(crate) struct TriangleBlock {
     /// The corners as `corners[corner][axis]`; NaN for a missing triangle.
     pub corners: [[Lanes<f32>; 3]; 3],
     /// The indices of the triangles; `u32::MAX` for a missing triangle.
     pub triangle: Lanes<u32>,
 }
 
-impl Block {
+impl TriangleBlock {
     pub const EMPTY: Self = Self { corners: [[[f32::NAN; LANES]; 3]; 3], triangle: [u32::MAX; LANES] };
 }
 
@@ -45,7 +45,7 @@ impl Block {
 #[derive(Clone, Debug)]
 pub(crate) struct WideTree {
     pub nodes: Vec<Node>,
-    pub blocks: Vec<Block>,
+    pub blocks: Vec<TriangleBlock>,
     /// The number of the root as a child; unspecified if there are no blocks.
     pub root: u32,
 }
@@ -60,7 +60,7 @@ impl WideTree {
         };
         let tree = build(n, &bounds);
         let blocks = map(tree.blocks.len() - 1, 1 << 10, &|block| {
-            let mut own = Block::EMPTY;
+            let mut own = TriangleBlock::EMPTY;
             for (lane, &triangle) in tree.items(block).iter().enumerate().take(LANES) {
                 own.triangle[lane] = triangle;
                 for (to, from) in own.corners.iter_mut().zip(corners(triangle as usize)) {
@@ -84,7 +84,7 @@ impl WideTree {
         isa: I,
         limit: f32,
         enter: impl Fn(&Node) -> Lanes<f32>,
-        mut visit: impl FnMut(&Block, f32) -> Option<f32>,
+        mut visit: impl FnMut(&TriangleBlock, f32) -> Option<f32>,
     ) {
         if self.blocks.is_empty() {
             return;

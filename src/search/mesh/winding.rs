@@ -12,17 +12,17 @@ use std::f64::consts::PI;
 use crate::geometry::Scalar;
 use crate::precompiled::precompiled_in_space;
 use crate::search::mesh::Mesh;
-use crate::search::mesh::batch::in_turn;
-use crate::search::mesh::dipoles::{FAR, children, cross, dot, minus};
+use crate::search::mesh::batch::run_ordered;
+use crate::search::mesh::dipoles::{FAR_RADII, children, cross, dot, minus};
 use crate::search::mesh::wide_node::BLOCK;
 
-/// The maximum distance of dipoles, in radii of their nodes. If [`FAR`] does not decide between inside and outside,
-/// the distance is doubled up to this one. After that, all triangles are summed.
+/// The maximum distance of dipoles, in radii of their nodes. If [`FAR_RADII`] does not decide between inside and
+/// outside, the distance is doubled up to this one. After that, all triangles are summed.
 const FARTHEST: f64 = 80.0;
 
 /// The maximum error of a winding number that decides. Winding numbers of closed surfaces are integers, and then on
 /// the correct side of a half. Near holes, the surface between inside and outside is displaced by as little.
-const KNOWN: f64 = 0.1;
+const MAX_ERROR: f64 = 0.1;
 
 /// Points per parallel task.
 const TASK: usize = 1 << 7;
@@ -49,7 +49,7 @@ impl<S: Scalar> Mesh<S> {
         if !point.iter().all(|x| x.is_finite()) {
             return f64::NAN;
         }
-        self.winding(&point, FAR)[0]
+        self.winding(&point, FAR_RADII)[0]
     }
 
     /// The winding number, and a bound on its error. Nodes are dipoles for points that are `far` of their radii away.
@@ -59,8 +59,8 @@ impl<S: Scalar> Mesh<S> {
         }
         let from = self.frame.place(*point);
         let (mut sum, mut error) = (0.0, 0.0);
-        let mut left = vec![self.tree.root];
-        while let Some(child) = left.pop() {
+        let mut pending = vec![self.tree.root];
+        while let Some(child) = pending.pop() {
             let at = (child & !BLOCK) as usize;
             let dipole = if child & BLOCK == 0 { &self.dipoles.nodes[at] } else { &self.dipoles.blocks[at] };
             let to = minus(&dipole.center, &from);
@@ -68,11 +68,11 @@ impl<S: Scalar> Mesh<S> {
             if distance2 > (far * dipole.radius).powi(2) {
                 let distance = distance2.sqrt();
                 let cube = (distance2 * distance).recip();
-                let [first, second] = dipole.error.map(f64::from);
+                let [first, second] = dipole.error_bounds.map(f64::from);
                 sum += dot(&dipole.normal, &to) * cube;
                 error += (first + second / distance) * cube;
             } else if child & BLOCK == 0 {
-                left.extend(children(&self.tree.nodes[at]));
+                pending.extend(children(&self.tree.nodes[at]));
             } else {
                 for &triangle in self.tree.blocks[at].triangle.iter().filter(|&&triangle| triangle != u32::MAX) {
                     let corners = self.corners_of(triangle);
@@ -97,10 +97,10 @@ impl<S: Scalar> Mesh<S> {
         if !point.iter().all(|x| x.is_finite()) {
             return false;
         }
-        let mut far = FAR;
+        let mut far = FAR_RADII;
         loop {
             let [winding, error] = self.winding(&point, far);
-            let is_known = error < KNOWN || (winding.abs() - 0.5).abs() > error;
+            let is_known = error < MAX_ERROR || (winding.abs() - 0.5).abs() > error;
             if is_known || far == f64::INFINITY {
                 return winding.abs() > 0.5;
             }
@@ -149,7 +149,7 @@ impl<S: Scalar> Mesh<S> {
         points: &[[S; 3]],
         answer: &(dyn Fn([S; 3]) -> T + Sync),
     ) -> Vec<T> {
-        in_turn(points, Some(&self.point_order(points)), TASK, &|points, found| {
+        run_ordered(points, Some(&self.point_order(points)), TASK, &|points, found| {
             points.iter().zip(found).for_each(|(&point, found)| *found = answer(point));
         })
     }

@@ -9,7 +9,7 @@
 //! exactly.
 
 use crate::geometry::{Scalar, scale};
-use crate::search::ball_predicate::BallPredicate;
+use crate::search::radius_test::RadiusTest;
 
 /// The maximum number of slots.
 const SLOTS: usize = 36;
@@ -60,7 +60,7 @@ impl ApproxHeap {
     #[inline(always)]
     pub fn limit<S: Scalar>(&self) -> S {
         let rounded: f64 = distance2(self.last()).into();
-        S::from_f64(if S::NARROW { rounded } else { rounded / self.unit })
+        S::from_f64(if S::IS_F32 { rounded } else { rounded / self.unit })
     }
 
     #[inline(always)]
@@ -80,15 +80,19 @@ impl ApproxHeap {
 
     /// The squared distance, computed in `S`, beyond which no primitive is among the `k` nearest.
     #[inline(always)]
-    pub fn limit_of<S: Scalar, const D: usize, const P: bool>(&self, k: usize, ball: &BallPredicate<'_, S, D, P>) -> S {
+    pub fn limit_of<S: Scalar, const D: usize, const GENERAL: bool>(
+        &self,
+        k: usize,
+        test: &RadiusTest<'_, S, D, GENERAL>,
+    ) -> S {
         let kth = distance2(self.keys.as_flattened()[k - 1]);
-        let most = if S::NARROW { kth.into() } else { f64::from(kth.next_up()) / self.unit };
-        ball.limit(ball.at_most(S::from_f64(most)))
+        let most = if S::IS_F32 { kth.into() } else { f64::from(kth.next_up()) / self.unit };
+        test.limit(test.at_most(S::from_f64(most)))
     }
 
     /// Returns `true` if the `k` nearest are so near that underflow hides which ones they are.
     pub fn is_blurred(&self, k: usize) -> bool {
-        f64::from(distance2(self.keys.as_flattened()[k - 1])) < scale::LEAST_SQUARE
+        f64::from(distance2(self.keys.as_flattened()[k - 1])) < scale::MIN_SQUARE
     }
 
     #[inline(always)]
@@ -116,7 +120,7 @@ impl ApproxHeap {
     fn round<S: Scalar>(&self, distance2: S) -> f32 {
         let distance2: f64 = distance2.into();
         // Distances in `f32` already have their own unit.
-        (if S::NARROW { distance2 } else { distance2 * self.unit }) as f32
+        (if S::IS_F32 { distance2 } else { distance2 * self.unit }) as f32
     }
 }
 

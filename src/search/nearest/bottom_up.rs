@@ -5,14 +5,14 @@ use std::ops::Range;
 use crate::bvh::traverse::{DeferredSiblings, Step, bits};
 use crate::bvh::{Bvh, LEAF};
 use crate::geometry::{Aabb, Blocks, FilteredRadius, Scalar, scale};
-use crate::search::ball_predicate::BallPredicate;
 use crate::search::nearest::approx_heap::ApproxHeap;
 use crate::search::nearest::top_down::exact_search;
 use crate::search::nearest::{ExactHeap, Nearest};
+use crate::search::radius_test::RadiusTest;
 use crate::simd::{FALLBACK, Isa};
 
 /// The extent, in the unit of the point cloud, below which a neighbourhood gets its own unit.
-const SMALL: f64 = 1.0 / (1u64 << -scale::LEAST) as f64;
+const SMALL: f64 = 1.0 / (1u64 << -scale::MIN_EXPONENT) as f64;
 
 /// Scratch memory of a search for a leaf, created once for many leaves.
 pub(super) struct LeafScratch {
@@ -33,68 +33,69 @@ impl<S: Scalar, const D: usize> Bvh<S, D> {
         &self,
         isa: I,
         leaf: usize,
-        wanted: &Nearest,
+        options: &Nearest,
         scratch: &mut LeafScratch,
         found: &mut dyn FnMut(usize, &ExactHeap),
     ) {
         let LeafScratch { close, best } = scratch;
-        let approximate = self.holds_points() && ApproxHeap::holds(wanted.k);
-        let (scale, unit) = if approximate { self.units(leaf, ApproxHeap::slots_for(wanted.k)) } else { (1.0, 1.0) };
+        let approximate = self.holds_points() && ApproxHeap::holds(options.k);
+        let (scale, unit) =
+            if approximate { self.leaf_units(leaf, ApproxHeap::slots_for(options.k)) } else { (1.0, 1.0) };
         // Its error bounds also hold in open space.
-        let general = BallPredicate::<S, D, true>::scaled(self, wanted.radius, scale);
+        let general = RadiusTest::<S, D, true>::scaled(self, options.radius, scale);
         if approximate {
             #[allow(clippy::if_same_then_else, reason = "what the first leaves out is not compiled")]
             if const { I::OUTLINED } {
-                self.approximate_leaf(isa, &general, leaf, wanted, unit, close);
+                self.approximate_leaf(isa, &general, leaf, options, unit, close);
             } else if scale != 1.0 || self.space().period().is_some() {
-                self.approximate_leaf(isa, &general, leaf, wanted, unit, close);
+                self.approximate_leaf(isa, &general, leaf, options, unit, close);
             } else {
                 self.approximate_leaf(
                     isa,
-                    &BallPredicate::<S, D, false>::new(self, wanted.radius),
+                    &RadiusTest::<S, D, false>::new(self, options.radius),
                     leaf,
-                    wanted,
+                    options,
                     unit,
                     close,
                 );
             }
         }
         for (primitive, close) in self.span(leaf).zip(close) {
-            best.reset(wanted);
+            best.reset(options);
             if !(approximate && self.verify(&general, close, primitive, best)) {
-                best.reset(wanted);
-                exact_search(self, &self.item(primitive), wanted.excluded_for(self.order()[primitive]), best);
+                best.reset(options);
+                exact_search(self, &self.item(primitive), options.excluded_for(self.order()[primitive]), best);
             }
             best.sort();
             found(primitive, best);
         }
     }
 
-    /// The factors of distances from a leaf to its `wanted` nearest points: of distances in `S`, and of squared
+    /// The factors of distances from a leaf to its `k` nearest points: of distances in `S`, and of squared
     /// distances in `f64` before they are rounded to `f32`. One of the two is 1.
     #[inline(always)]
-    pub(crate) fn units(&self, leaf: usize, wanted: usize) -> (f64, f64) {
+    pub(crate) fn leaf_units(&self, leaf: usize, k: usize) -> (f64, f64) {
         let whole = self.bounds();
-        if S::NARROW && !scale::has_differences(&whole) {
+        if S::IS_F32 && !scale::has_differences(&whole) {
             return (1.0, 1.0);
         }
-        let mut unit = FilteredRadius::<S, D>::unit(scale::extent(&whole), self.space(), scale::LEAST_EXTENT);
+        let mut unit = FilteredRadius::<S, D>::unit(scale::extent(&whole), self.space(), scale::MIN_EXTENT_EXPONENT);
         if scale::extent(&self.node(leaf).bounds) * unit < SMALL {
-            let around = self.extent_around(leaf, wanted);
+            let around = self.extent_around(leaf, k);
             if around * unit < SMALL {
-                unit = FilteredRadius::<S, D>::unit(around, self.space(), scale::LEAST);
+                unit = FilteredRadius::<S, D>::unit(around, self.space(), scale::MIN_EXPONENT);
             }
         }
-        if S::NARROW { (unit, 1.0) } else { (1.0, unit * unit) }
+        if S::IS_F32 { (unit, 1.0) } else { (1.0, unit * unit) }
     }
 
-    /// The extent of the smallest node around a leaf that holds more than `wanted` points, not all of them copies of
+    /// The extent of the smallest node around a leaf that holds more than `k` points, not all of them copies of
     /// one point.
-    fn extent_around(&self, leaf: usize, wanted: usize) -> f64 {
+    fn extent_around(&self, leaf: usize, k: usize) -> f64 {
         let (mut at, mut extent) = (0, 0.0);
         loop {
             let own = scale::extent(&self.node(at).bounds);
-            if own == 0.0 || self.span(at).len() <= wanted {
+            if own == 0.0 || self.span(at).len() <= k {
                 return extent;
             }
             extent = own;
@@ -110,7 +111,7 @@ impl<S: Scalar, const D: usize> Bvh<S, D> {
     #[inline(always)]
     fn verify(
         &self,
-        general: &BallPredicate<S, D, true>,
+        general: &RadiusTest<S, D, true>,
         close: &ApproxHeap,
         primitive: usize,
         best: &mut ExactHeap,
@@ -124,44 +125,44 @@ impl<S: Scalar, const D: usize> Bvh<S, D> {
 
     /// Fills `close` for each primitive of a leaf with one bottom-up walk.
     #[inline(always)]
-    fn approximate_leaf<I: Isa, const P: bool>(
+    fn approximate_leaf<I: Isa, const GENERAL: bool>(
         &self,
         isa: I,
-        ball: &BallPredicate<S, D, P>,
+        test: &RadiusTest<S, D, GENERAL>,
         leaf: usize,
-        wanted: &Nearest,
+        options: &Nearest,
         unit: f64,
         close: &mut [ApproxHeap; LEAF],
     ) {
         let bounds = &self.node(leaf).bounds;
         let here = self.blocks(&self.span(leaf));
-        let mut of = LeafSearch { own: self.span(leaf), wanted, close, limits: [S::NEG_INFINITY; LEAF] };
+        let mut of = LeafSearch { own: self.span(leaf), options, close, limits: [S::NEG_INFINITY; LEAF] };
         for i in 0..of.own.len() {
-            of.close[i].reset(wanted.k, ball.reach.maybe.into(), unit);
-            of.limits[i] = ball.reach.maybe;
+            of.close[i].reset(options.k, test.thresholds.possible_limit.into(), unit);
+            of.limits[i] = test.thresholds.possible_limit;
         }
         let extent = scale::extent(bounds);
         let mut farthest = of.farthest();
         let mut siblings = DeferredSiblings::new();
         siblings.descend(self, leaf);
-        for nodes in std::iter::once(leaf..leaf + 1).chain(siblings.upwards(self)) {
+        for nodes in std::iter::once(leaf..leaf + 1).chain(siblings.subtrees(self)) {
             self.walk(
                 nodes,
                 #[inline(always)]
                 |at, node| {
-                    if ball.min_distance2(bounds, &node.bounds) > farthest {
+                    if test.min_distance2(bounds, &node.bounds) > farthest {
                         return Step::Skip;
                     }
                     if self.is_leaf(at) {
                         let there = self.blocks(&self.span(at));
-                        for i in bits(ball.closer_each(isa, &node.bounds, &here, &of.limits)) {
-                            self.scan_leaf(isa, ball, &there, &mut of, i);
+                        for i in bits(test.within_own_limits(isa, &node.bounds, &here, &of.limits)) {
+                            self.scan_leaf(isa, test, &there, &mut of, i);
                         }
                     } else if self.is_degenerate(at) {
-                        self.scan_copies(ball, at, &mut of);
+                        self.scan_copies(test, at, &mut of);
                         farthest = of.farthest();
                         return Step::Skip;
-                    } else if ball.is_far_from_each(isa, &node.bounds, extent, &here, &of.limits) {
+                    } else if test.is_far_from_each(isa, &node.bounds, extent, &here, &of.limits) {
                         return Step::Skip;
                     } else {
                         return Step::Enter;
@@ -177,65 +178,70 @@ impl<S: Scalar, const D: usize> Bvh<S, D> {
     /// nearer than those that fill the slots.
     #[cold]
     #[inline(never)]
-    fn scan_copies<const P: bool>(&self, ball: &BallPredicate<S, D, P>, at: usize, of: &mut LeafSearch<'_, S>) {
+    fn scan_copies<const GENERAL: bool>(
+        &self,
+        test: &RadiusTest<S, D, GENERAL>,
+        at: usize,
+        of: &mut LeafSearch<'_, S>,
+    ) {
         let span = self.span(at);
         // One more, because one may be excluded.
         let span = span.start..span.end.min(span.start + ApproxHeap::MOST + 1);
         for first in span.clone().step_by(LEAF) {
             let copies = self.blocks(&(first..span.end.min(first + LEAF)));
             for i in 0..of.own.len() {
-                self.scan_leaf(FALLBACK, ball, &copies, of, i);
+                self.scan_leaf(FALLBACK, test, &copies, of, i);
             }
         }
     }
 
     /// Pushes the primitives of a leaf to the candidates of the `i`-th primitive, and lowers its limit.
     #[inline(always)]
-    fn scan_leaf<I: Isa, const P: bool>(
+    fn scan_leaf<I: Isa, const GENERAL: bool>(
         &self,
         isa: I,
-        ball: &BallPredicate<S, D, P>,
+        test: &RadiusTest<S, D, GENERAL>,
         there: &Blocks<'_, S, D>,
         of: &mut LeafSearch<'_, S>,
         i: usize,
     ) {
         if const { I::OUTLINED } {
-            self.scan_leaf_called(isa, ball, there, of, i);
+            self.scan_leaf_called(isa, test, there, of, i);
         } else {
-            self.scan_leaf_inlined(isa, ball, there, of, i);
+            self.scan_leaf_inlined(isa, test, there, of, i);
         }
     }
 
     #[inline(never)]
-    fn scan_leaf_called<I: Isa, const P: bool>(
+    fn scan_leaf_called<I: Isa, const GENERAL: bool>(
         &self,
         isa: I,
-        ball: &BallPredicate<S, D, P>,
+        test: &RadiusTest<S, D, GENERAL>,
         there: &Blocks<'_, S, D>,
         of: &mut LeafSearch<'_, S>,
         i: usize,
     ) {
-        self.scan_leaf_inlined(isa, ball, there, of, i);
+        self.scan_leaf_inlined(isa, test, there, of, i);
     }
 
     #[inline(always)]
-    fn scan_leaf_inlined<I: Isa, const P: bool>(
+    fn scan_leaf_inlined<I: Isa, const GENERAL: bool>(
         &self,
         isa: I,
-        ball: &BallPredicate<S, D, P>,
+        test: &RadiusTest<S, D, GENERAL>,
         there: &Blocks<'_, S, D>,
         of: &mut LeafSearch<'_, S>,
         i: usize,
     ) {
         let primitive = of.own.start + i;
-        let excluded = of.wanted.excluded_for(self.order()[primitive]);
+        let excluded = of.options.excluded_for(self.order()[primitive]);
         let (close, limit) = (&mut of.close[i], &mut of.limits[i]);
         let push = |position: usize, distance2: S| {
             if Some(self.order()[position]) != excluded {
                 close.push(distance2, position);
             }
         };
-        ball.each_closer(isa, &self.item(primitive), there, *limit, push);
+        test.for_each_within_limit(isa, &self.item(primitive), there, *limit, push);
         *limit = close.limit::<S>().min(*limit);
     }
 }
@@ -243,7 +249,7 @@ impl<S: Scalar, const D: usize> Bvh<S, D> {
 /// The primitives of a leaf with the candidates and the limit of each.
 struct LeafSearch<'a, S> {
     own: Range<usize>,
-    wanted: &'a Nearest,
+    options: &'a Nearest,
     close: &'a mut [ApproxHeap; LEAF],
     limits: [S; LEAF],
 }
@@ -269,44 +275,44 @@ pub(crate) trait NearestVisitor {
 impl<S: Scalar, const D: usize> Bvh<S, D> {
     /// Walks a leaf and the subtrees beside the path to it, within the visitor's limit.
     #[inline(always)]
-    pub(crate) fn search_upwards<I: Isa, const P: bool>(
+    pub(crate) fn search_upwards<I: Isa, const GENERAL: bool>(
         &self,
         isa: I,
-        ball: &BallPredicate<S, D, P>,
+        test: &RadiusTest<S, D, GENERAL>,
         of: &Aabb<S, D>,
         leaf: usize,
         siblings: &DeferredSiblings,
         visitor: &mut impl NearestVisitor,
     ) {
-        let mut limit = ball.limit(visitor.limit());
+        let mut limit = test.limit(visitor.limit());
         // The leaf is walked first, as the smallest subtree.
-        for nodes in std::iter::once(leaf..leaf + 1).chain(siblings.upwards(self)) {
+        for nodes in std::iter::once(leaf..leaf + 1).chain(siblings.subtrees(self)) {
             self.walk(
                 nodes,
                 #[inline(always)]
                 |at, node| {
-                    if ball.min_distance2(of, &node.bounds) > limit || visitor.skips(at) {
+                    if test.min_distance2(of, &node.bounds) > limit || visitor.skips(at) {
                         return Step::Skip;
                     }
                     let span = self.span(at);
                     let mut changed = false;
                     let mut push = |position: usize| {
-                        let taken = visitor.push(position, ball.distance2(of, position));
+                        let taken = visitor.push(position, test.distance2(of, position));
                         changed |= taken;
                         taken
                     };
                     if self.is_leaf(at) {
-                        for bit in bits(ball.closer(isa, of, &self.blocks(&span), limit)) {
+                        for bit in bits(test.within_limit(isa, of, &self.blocks(&span), limit)) {
                             push(span.start + bit);
                         }
                     } else if self.is_degenerate(at) {
                         // Copies are in the order of their indices, so once one is refused, all later ones are.
                         span.take_while(|&position| push(position)).for_each(drop);
-                        limit = ball.limit(visitor.limit());
+                        limit = test.limit(visitor.limit());
                         return Step::Skip;
                     }
                     if changed {
-                        limit = ball.limit(visitor.limit());
+                        limit = test.limit(visitor.limit());
                     }
                     Step::Enter
                 },

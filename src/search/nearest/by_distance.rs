@@ -15,9 +15,9 @@ use crate::csr::Csr;
 use crate::geometry::{Aabb, Bounded, Scalar};
 use crate::memory::append;
 use crate::precompiled::precompiled;
-use crate::search::ball_predicate::BallPredicate;
-use crate::search::nearest::nearer_first::Wanted;
+use crate::search::nearest::nearer_first::LeafVisitor;
 use crate::search::nearest::{ExactHeap, Excluded, Nearest, Neighbor, lists_along_curve};
+use crate::search::radius_test::RadiusTest;
 use crate::simd::{Isa, dispatch};
 
 /// Returns the squared distance of an index, given the squared distance to its box; `None` if the index is not
@@ -27,7 +27,7 @@ type Distance2<'a> = &'a mut dyn FnMut(u32, f64) -> Option<f64>;
 precompiled! {
     /// Appends the nearest neighbours of a point by the caller's distances, nearest first, ties by index.
     fn search_by = search_by_in(
-        tree: same_ref &Bvh<S, D>, of: same_ref &Aabb<S, D>, wanted: keep &Nearest, excluded: keep Option<u32>, distance2: keep Distance2<'_>,
+        tree: same_ref &Bvh<S, D>, of: same_ref &Aabb<S, D>, options: keep &Nearest, excluded: keep Option<u32>, distance2: keep Distance2<'_>,
         found: keep &mut Vec<Neighbor>
     ) -> ()
 }
@@ -35,7 +35,7 @@ precompiled! {
 fn search_by_in<S: Scalar, const D: usize>(
     tree: &Bvh<S, D>,
     of: &Aabb<S, D>,
-    wanted: &Nearest,
+    options: &Nearest,
     excluded: Option<u32>,
     distance2: Distance2<'_>,
     found: &mut Vec<Neighbor>,
@@ -46,14 +46,14 @@ fn search_by_in<S: Scalar, const D: usize>(
     }
     // The caller's function may start a search, too, which then finds no kept heap.
     let mut best = ExactHeap::take_kept();
-    best.reset(wanted);
+    best.reset(options);
     let of = tree.space().wrap_box(*of);
-    let scale = tree.scale_near(&of, &best);
+    let scale = tree.scale_for_neighborhood(&of, &best);
     dispatch!(isa => {
-        let ball = BallPredicate::<S, D, true>::scaled(tree, 0.0, scale);
-        let limit = ball.limit(best.limit());
-        let mut search = ByDistance { tree, ball: &ball, of, excluded, distance2, best: &mut best, limit };
-        tree.search_downwards::<_, true, DEPTH>(isa, &ball, &of, &mut search);
+        let test = RadiusTest::<S, D, true>::scaled(tree, 0.0, scale);
+        let limit = test.limit(best.limit());
+        let mut search = ByDistance { tree, test: &test, of, excluded, distance2, best: &mut best, limit };
+        tree.search_downwards::<_, true, DEPTH>(isa, &test, &of, &mut search);
     });
     best.sort();
     append(found, best.neighbors());
@@ -63,7 +63,7 @@ fn search_by_in<S: Scalar, const D: usize>(
 /// A search by distances of the caller.
 struct ByDistance<'a, S, const D: usize> {
     tree: &'a Bvh<S, D>,
-    ball: &'a BallPredicate<'a, S, D, true>,
+    test: &'a RadiusTest<'a, S, D, true>,
     of: Aabb<S, D>,
     excluded: Option<u32>,
     distance2: Distance2<'a>,
@@ -89,7 +89,7 @@ impl<S: Scalar, const D: usize> ByDistance<'_, S, D> {
     }
 }
 
-impl<S: Scalar, const D: usize> Wanted<S, D, true> for ByDistance<'_, S, D> {
+impl<S: Scalar, const D: usize> LeafVisitor<S, D, true> for ByDistance<'_, S, D> {
     #[inline(always)]
     fn limit(&self) -> S {
         self.limit
@@ -103,8 +103,8 @@ impl<S: Scalar, const D: usize> Wanted<S, D, true> for ByDistance<'_, S, D> {
     fn scan_leaf<I: Isa>(&mut self, isa: I, span: Range<usize>) {
         let mut candidates = [(0.0, 0); LEAF];
         let mut len = 0;
-        for bit in bits(self.ball.closer(isa, &self.of, &self.tree.blocks(&span), self.limit)) {
-            candidates[len] = (self.ball.distance2(&self.of, span.start + bit), span.start + bit);
+        for bit in bits(self.test.within_limit(isa, &self.of, &self.tree.blocks(&span), self.limit)) {
+            candidates[len] = (self.test.distance2(&self.of, span.start + bit), span.start + bit);
             len += 1;
         }
         let candidates = &mut candidates[..len];
@@ -113,7 +113,7 @@ impl<S: Scalar, const D: usize> Wanted<S, D, true> for ByDistance<'_, S, D> {
             self.push(position, to_box);
         }
         if len > 0 {
-            self.limit = self.ball.limit(self.best.limit());
+            self.limit = self.test.limit(self.best.limit());
         }
     }
 
@@ -121,16 +121,16 @@ impl<S: Scalar, const D: usize> Wanted<S, D, true> for ByDistance<'_, S, D> {
     #[cold]
     #[inline(never)]
     fn scan_copies(&mut self, mut span: Range<usize>) {
-        let to_box = self.ball.distance2(&self.of, span.start);
+        let to_box = self.test.distance2(&self.of, span.start);
         span.all(|position| self.push(position, to_box));
-        self.limit = self.ball.limit(self.best.limit());
+        self.limit = self.test.limit(self.best.limit());
     }
 }
 
 impl<S: Scalar, const D: usize> Bvh<S, D> {
     /// The `k` nearest to a point by your own distances, nearest first, ties by index.
     ///
-    /// `distance2` returns the squared distance of an index, or `None` to skip it. A radius in `wanted` is inclusive,
+    /// `distance2` returns the squared distance of an index, or `None` to skip it. A radius in `options` is inclusive,
     /// and a NaN distance is never near.
     ///
     /// `distance2` is called only for the few primitives with near boxes. A primitive lies in its box. A distance
@@ -155,10 +155,10 @@ impl<S: Scalar, const D: usize> Bvh<S, D> {
     pub fn nearest_by(
         &self,
         point: impl Into<[S; D]>,
-        wanted: impl Into<Nearest>,
+        options: impl Into<Nearest>,
         mut distance2: impl FnMut(u32) -> Option<f64>,
     ) -> Vec<Neighbor> {
-        self.nearest_of_some(point.into(), wanted.into(), &mut |index, _| distance2(index))
+        self.nearest_of_some(point.into(), options.into(), &mut |index, _| distance2(index))
     }
 
     /// The `k` nearest primitives for which `keep` returns `true`, as [`Bvh::nearest`] finds them. `keep` is called
@@ -173,10 +173,10 @@ impl<S: Scalar, const D: usize> Bvh<S, D> {
     pub fn nearest_where(
         &self,
         point: impl Into<[S; D]>,
-        wanted: impl Into<Nearest>,
+        options: impl Into<Nearest>,
         mut keep: impl FnMut(u32) -> bool,
     ) -> Vec<Neighbor> {
-        self.nearest_of_some(point.into(), wanted.into(), &mut |index, to_box| keep(index).then_some(to_box))
+        self.nearest_of_some(point.into(), options.into(), &mut |index, to_box| keep(index).then_some(to_box))
     }
 
     /// The nearest primitives of each of many points by your own distances, as lists in the order of the points, in
@@ -198,21 +198,21 @@ impl<S: Scalar, const D: usize> Bvh<S, D> {
     pub fn nearest_all_by<T: Bounded<S, D>>(
         &self,
         points: &[T],
-        wanted: impl Into<Nearest>,
+        options: impl Into<Nearest>,
         distance2: impl Fn(usize, u32) -> Option<f64> + Sync,
     ) -> Csr<Neighbor> {
-        let (of, wanted) = (copied(points, Bounded::bounds), wanted.into());
+        let (of, options) = (copied(points, Bounded::bounds), options.into());
         lists_along_curve(self, &of, &|query, found| {
-            let excluded = wanted.excluded_for(query);
+            let excluded = options.excluded_for(query);
             let mut to_index = |index, _| distance2(query as usize, index);
-            search_by(self, &of[query as usize], &wanted, excluded, &mut to_index, found);
+            search_by(self, &of[query as usize], &options, excluded, &mut to_index, found);
         })
     }
 
-    fn nearest_of_some(&self, point: [S; D], wanted: Nearest, distance2: Distance2<'_>) -> Vec<Neighbor> {
+    fn nearest_of_some(&self, point: [S; D], options: Nearest, distance2: Distance2<'_>) -> Vec<Neighbor> {
         let mut found = vec![];
-        let excluded = if let Excluded::Index(index) = wanted.excluded { Some(index) } else { None };
-        search_by(self, &Aabb::point(point), &wanted, excluded, distance2, &mut found);
+        let excluded = if let Excluded::Index(index) = options.excluded { Some(index) } else { None };
+        search_by(self, &Aabb::point(point), &options, excluded, distance2, &mut found);
         found
     }
 }

@@ -8,33 +8,33 @@ use std::ops::Range;
 
 use crate::bvh::Bvh;
 use crate::geometry::{Aabb, Scalar, scale};
-use crate::search::ball_predicate::BallPredicate;
-use crate::search::nearest::nearer_first::{SHALLOW, Wanted};
+use crate::search::nearest::nearer_first::{LeafVisitor, SHALLOW};
 use crate::search::nearest::neighbor::Neighbor;
 use crate::search::nearest::options::Nearest;
+use crate::search::radius_test::RadiusTest;
 use crate::simd::{FALLBACK, Isa, LANES, Lanes, numbers, prefetch};
 
 /// The result of a search for one neighbour.
 pub(super) enum Closest {
     One(Neighbor),
     /// No primitive is within the radius.
-    Nothing,
+    NoneWithin,
     /// Several primitives may be the nearest.
     Unsure,
 }
 
 /// A search by rounded distances, with the smallest and the second smallest one of each of eight lanes.
-struct One<'a, S, const D: usize, const P: bool> {
+struct SingleNearest<'a, S, const D: usize, const GENERAL: bool> {
     tree: &'a Bvh<S, D>,
-    ball: &'a BallPredicate<'a, S, D, P>,
+    test: &'a RadiusTest<'a, S, D, GENERAL>,
     of: Aabb<S, D>,
-    least: Lanes<S>,
-    second: Lanes<S>,
+    smallest: Lanes<S>,
+    second_smallest: Lanes<S>,
     positions: Lanes<u32>,
     limit: S,
 }
 
-impl<S: Scalar, const D: usize, const P: bool> One<'_, S, D, P> {
+impl<S: Scalar, const D: usize, const GENERAL: bool> SingleNearest<'_, S, D, GENERAL> {
     /// `BEYOND[len]` is added to distances to make those of the lanes from `len` on infinite.
     const BEYOND: [Lanes<S>; LANES + 1] = {
         let mut beyond = [[S::INFINITY; LANES]; LANES + 1];
@@ -51,14 +51,14 @@ impl<S: Scalar, const D: usize, const P: bool> One<'_, S, D, P> {
     };
 }
 
-impl<S: Scalar, const D: usize, const P: bool> Wanted<S, D, P> for One<'_, S, D, P> {
+impl<S: Scalar, const D: usize, const GENERAL: bool> LeafVisitor<S, D, GENERAL> for SingleNearest<'_, S, D, GENERAL> {
     #[inline(always)]
     fn limit(&self) -> S {
         self.limit
     }
 
     fn is_blurred(&self) -> bool {
-        S::NARROW && least(&self.least).into() < scale::LEAST_SQUARE
+        S::IS_F32 && smallest(&self.smallest).into() < scale::MIN_SQUARE
     }
 
     #[inline(always)]
@@ -70,27 +70,27 @@ impl<S: Scalar, const D: usize, const P: bool> Wanted<S, D, P> for One<'_, S, D,
         for block in 0..leaf.count() {
             let first = block * LANES;
             let beyond = &Self::BEYOND[(leaf.len - first).min(LANES)];
-            let mut lanes = self.ball.lanes_by::<I>(&self.of, &leaf, block, true);
+            let mut lanes = self.test.distances2_outlined::<I>(&self.of, &leaf, block, true);
             for l in 0..LANES {
                 lanes[l] += beyond[l];
             }
             // Separate loops, because each of them then compiles to vector instructions.
-            let (before, positions) = (self.least, numbers((leaf.first + first) as u32));
-            let (mut least, mut second, mut of) = (before, self.second, self.positions);
+            let (before, positions) = (self.smallest, numbers((leaf.first + first) as u32));
+            let (mut smallest, mut second_smallest, mut of) = (before, self.second_smallest, self.positions);
             for l in 0..LANES {
-                least[l] = lanes[l].min(before[l]);
+                smallest[l] = lanes[l].min(before[l]);
             }
             for l in 0..LANES {
-                second[l] = lanes[l].max(before[l]).min(second[l]);
+                second_smallest[l] = lanes[l].max(before[l]).min(second_smallest[l]);
             }
             for l in 0..LANES {
                 of[l] = if lanes[l] < before[l] { positions[l] } else { of[l] };
             }
-            (self.least, self.second, self.positions) = (least, second, of);
+            (self.smallest, self.second_smallest, self.positions) = (smallest, second_smallest, of);
         }
-        let least = least(&self.least);
-        if least < self.limit {
-            self.limit = self.ball.limit(self.ball.at_most(least)).min(self.limit);
+        let smallest = smallest(&self.smallest);
+        if smallest < self.limit {
+            self.limit = self.test.limit(self.test.at_most(smallest)).min(self.limit);
         }
     }
 
@@ -103,7 +103,7 @@ impl<S: Scalar, const D: usize, const P: bool> Wanted<S, D, P> for One<'_, S, D,
 }
 
 #[inline(always)]
-fn least<S: Scalar>(lanes: &Lanes<S>) -> S {
+fn smallest<S: Scalar>(lanes: &Lanes<S>) -> S {
     let mut low: [S; LANES / 2] = std::array::from_fn(|l| lanes[l].min(lanes[l + LANES / 2]));
     for width in [2, 1] {
         for l in 0..width {
@@ -116,48 +116,54 @@ fn least<S: Scalar>(lanes: &Lanes<S>) -> S {
 impl<S: Scalar, const D: usize> Bvh<S, D> {
     /// Searches for the nearest neighbour of a point.
     #[inline(always)]
-    pub(super) fn closest<I: Isa>(&self, isa: I, point: &[S; D], wanted: &Nearest) -> Closest {
+    pub(super) fn closest<I: Isa>(&self, isa: I, point: &[S; D], options: &Nearest) -> Closest {
         let of = Aabb::point(*point);
-        let scale = self.scale_from(&of);
+        let scale = self.scale_for_cloud(&of);
         #[allow(clippy::collapsible_if, reason = "what the first leaves out is not compiled")]
         if const { !I::OUTLINED } {
             if scale == 1.0 && self.space().period().is_none() {
-                return self.closest_by(isa, &BallPredicate::<S, D, false>::new(self, wanted.radius), of);
+                return self.closest_by(isa, &RadiusTest::<S, D, false>::new(self, options.radius), of);
             }
         }
-        let ball = BallPredicate::<S, D, true>::scaled(self, wanted.radius, scale);
-        self.closest_by(isa, &ball, self.space().wrap_box(of))
+        let test = RadiusTest::<S, D, true>::scaled(self, options.radius, scale);
+        self.closest_by(isa, &test, self.space().wrap_box(of))
     }
 
     #[inline(always)]
-    fn closest_by<I: Isa, const P: bool>(&self, isa: I, ball: &BallPredicate<'_, S, D, P>, of: Aabb<S, D>) -> Closest {
+    fn closest_by<I: Isa, const GENERAL: bool>(
+        &self,
+        isa: I,
+        test: &RadiusTest<'_, S, D, GENERAL>,
+        of: Aabb<S, D>,
+    ) -> Closest {
         let far = [S::INFINITY; LANES];
-        let limit = ball.reach.maybe;
-        let mut search = One { tree: self, ball, of, least: far, second: far, positions: [0; LANES], limit };
-        if !self.search_downwards::<I, P, SHALLOW>(isa, ball, &of, &mut search) {
+        let limit = test.thresholds.possible_limit;
+        let mut search =
+            SingleNearest { tree: self, test, of, smallest: far, second_smallest: far, positions: [0; LANES], limit };
+        if !self.search_downwards::<I, GENERAL, SHALLOW>(isa, test, &of, &mut search) {
             return Closest::Unsure;
         }
-        let least = least(&search.least);
-        if least > ball.reach.maybe {
-            return Closest::Nothing;
+        let smallest = smallest(&search.smallest);
+        if smallest > test.thresholds.possible_limit {
+            return Closest::NoneWithin;
         }
         // Primitives beyond the limit are certainly farther, visited or not.
         let limit = search.limit;
         let mut candidates = 0;
         let mut position = 0;
         for l in 0..LANES {
-            candidates += u32::from(search.least[l] <= limit) + u32::from(search.second[l] <= limit);
-            position = if search.least[l] == least { search.positions[l] } else { position };
+            candidates += u32::from(search.smallest[l] <= limit) + u32::from(search.second_smallest[l] <= limit);
+            position = if search.smallest[l] == smallest { search.positions[l] } else { position };
         }
         if candidates != 1 {
             return Closest::Unsure;
         }
         let position = position as usize;
         let distance2 = self.space().distance2(&of.lo, &self.item(position).lo);
-        if distance2 <= ball.reach.radius2 {
+        if distance2 <= test.thresholds.radius2 {
             Closest::One(Neighbor { index: self.order()[position], distance2 })
         } else {
-            Closest::Nothing
+            Closest::NoneWithin
         }
     }
 }

@@ -47,9 +47,9 @@ impl ExactHeap {
     }
 
     /// Starts a search. Nothing is accepted if `k` is 0 or the radius is negative or NaN.
-    pub fn reset(&mut self, wanted: &Nearest) {
-        self.k = wanted.k;
-        self.radius2 = if wanted.k > 0 && wanted.radius >= 0.0 { wanted.radius * wanted.radius } else { -1.0 };
+    pub fn reset(&mut self, options: &Nearest) {
+        self.k = options.k;
+        self.radius2 = if options.k > 0 && options.radius >= 0.0 { options.radius * options.radius } else { -1.0 };
         self.found.clear();
         // At the distance of the radius itself, every index is accepted.
         self.bound = if self.radius2 < 0.0 { 0 } else { key(self.radius2, 0) + (1 << 32) };

@@ -11,13 +11,13 @@ use std::ops::Range;
 
 use crate::bvh::traverse::{Step, bits, low_bits};
 use crate::bvh::{Bvh, LEAF};
-use crate::geometry::{Aabb, Lane, Scalar};
+use crate::geometry::{Aabb, Scalar, ScalarOps};
 use crate::parallel::{Scratch, list_tasks};
 use crate::precompiled::precompiled;
-use crate::search::ball_predicate::BallPredicate;
-use crate::search::nearby::{Nearby, groups};
+use crate::search::leaf_neighborhood::{LeafNeighborhood, groups};
 use crate::search::nearest::top_down::exact_search;
 use crate::search::nearest::{ExactHeap, Nearest};
+use crate::search::radius_test::RadiusTest;
 use crate::simd::{Isa, LANES, Lanes, advance, dispatch, numbers};
 
 /// Nodes per parallel task.
@@ -39,14 +39,14 @@ precompiled! {
 }
 
 fn kth_of_all<S: Scalar, const D: usize>(tree: &Bvh<S, D>, k: usize) -> Vec<f64> {
-    let scratch = Scratch::new(Block::new);
+    let scratch = Scratch::new(GroupScratch::new);
     list_tasks(tree.end(), TASK, &|nodes: Range<usize>| {
         let mut found = Vec::with_capacity(nodes.len() * LEAF / 2);
-        scratch.with(|block| {
+        scratch.with(|scratch| {
             dispatch!(isa => for leaf in nodes {
                 if tree.is_leaf(leaf) {
                     for own in groups(tree.span(leaf)) {
-                        Search::new(tree, leaf, own, k).run(isa, block, &mut found);
+                        Search::new(tree, leaf, own, k).run(isa, scratch, &mut found);
                     }
                 }
             });
@@ -56,11 +56,11 @@ fn kth_of_all<S: Scalar, const D: usize>(tree: &Bvh<S, D>, k: usize) -> Vec<f64>
 }
 
 /// The points near a group, and scratch memory for one of its points at a time.
-struct Block<S, const D: usize> {
-    nearby: Nearby<S, D>,
+struct GroupScratch<S, const D: usize> {
+    neighborhood: LeafNeighborhood<S, D>,
     /// The squared distances of one point that may be among the k smallest, rounded to `f32`; NaN after the last.
     row: Vec<Lanes<f32>>,
-    /// The index in `nearby` of each distance in `row`.
+    /// The index in `neighborhood` of each distance in `row`.
     of: Vec<Lanes<u32>>,
     /// Exact squared distances of the remaining candidates.
     close: Vec<f64>,
@@ -71,9 +71,9 @@ struct Block<S, const D: usize> {
     start: f32,
 }
 
-impl<S: Scalar, const D: usize> Block<S, D> {
+impl<S: Scalar, const D: usize> GroupScratch<S, D> {
     fn new() -> Self {
-        Self { nearby: Nearby::new(), row: vec![], of: vec![], close: vec![], guess2: 0.0, start: 1.0 }
+        Self { neighborhood: LeafNeighborhood::new(), row: vec![], of: vec![], close: vec![], guess2: 0.0, start: 1.0 }
     }
 }
 
@@ -83,9 +83,9 @@ struct Search<'a, S, const D: usize> {
     own: Range<usize>,
     bounds: Aabb<S, D>,
     k: usize,
-    /// The predicates in open space and in the general case.
-    open: BallPredicate<'a, S, D, false>,
-    general: BallPredicate<'a, S, D, true>,
+    /// The tests in open space and in the general case.
+    open: RadiusTest<'a, S, D, false>,
+    general: RadiusTest<'a, S, D, true>,
     scale: f64,
     /// The factor of squared distances before they are rounded to `f32`.
     unit: f64,
@@ -100,26 +100,26 @@ struct Bracket {
 impl<'a, S: Scalar, const D: usize> Search<'a, S, D> {
     #[inline(always)]
     fn new(tree: &'a Bvh<S, D>, leaf: usize, own: Range<usize>, k: usize) -> Self {
-        let (scale, unit) = tree.units(leaf, k);
-        let open = BallPredicate::new(tree, f64::INFINITY);
-        let general = BallPredicate::scaled(tree, f64::INFINITY, scale);
+        let (scale, unit) = tree.leaf_units(leaf, k);
+        let open = RadiusTest::new(tree, f64::INFINITY);
+        let general = RadiusTest::scaled(tree, f64::INFINITY, scale);
         let bounds = own.clone().map(|at| tree.item(at)).reduce(|a, b| a.union(&b));
         Self { tree, own, bounds: bounds.unwrap_or(tree.node(leaf).bounds), k, open, general, scale, unit }
     }
 
     /// Appends the distances of the points.
     #[inline(always)]
-    fn run<I: Isa>(&self, isa: I, block: &mut Block<S, D>, found: &mut Vec<f64>) {
+    fn run<I: Isa>(&self, isa: I, scratch: &mut GroupScratch<S, D>, found: &mut Vec<f64>) {
         let from = found.len();
         let most = TOO_MANY * self.k + 1024;
-        let mut within2 = block.guess2;
+        let mut within2 = scratch.guess2;
         let mut largest2 = None;
         for _ in 0..3 {
             found.truncate(from);
-            if !(within2 > 0.0 && self.collect(isa, block, within2, most)) {
+            if !(within2 > 0.0 && self.collect(isa, scratch, within2, most)) {
                 break;
             }
-            match self.rows(isa, block, within2, found) {
+            match self.rows(isa, scratch, within2, found) {
                 Ok(found2) => {
                     largest2 = Some(found2);
                     break;
@@ -135,20 +135,20 @@ impl<'a, S: Scalar, const D: usize> Search<'a, S, D> {
             None => {
                 // The distance within which these points have k neighbours along the curve bounds the search.
                 let window = self.own.start.saturating_sub(self.k)..self.tree.len().min(self.own.end + self.k);
-                block.nearby.clear();
-                block.nearby.is_open = false;
-                block.nearby.add_span(self.tree, window);
+                scratch.neighborhood.clear();
+                scratch.neighborhood.is_open = false;
+                scratch.neighborhood.add_span(self.tree, window);
                 found.truncate(from);
-                let within2 = self.rows(isa, block, f64::INFINITY, found).unwrap_or(f64::INFINITY);
+                let within2 = self.rows(isa, scratch, f64::INFINITY, found).unwrap_or(f64::INFINITY);
                 found.truncate(from);
-                if self.collect(isa, block, within2, most) {
-                    self.rows(isa, block, f64::INFINITY, found).unwrap_or(f64::INFINITY)
+                if self.collect(isa, scratch, within2, most) {
+                    self.rows(isa, scratch, f64::INFINITY, found).unwrap_or(f64::INFINITY)
                 } else {
                     self.each(found)
                 }
             }
         };
-        block.guess2 = 1.25 * largest2;
+        scratch.guess2 = 1.25 * largest2;
     }
 
     /// Appends the distances of the points, each found by its own search, and returns the largest. Used if the box of
@@ -156,10 +156,10 @@ impl<'a, S: Scalar, const D: usize> Search<'a, S, D> {
     #[cold]
     #[inline(never)]
     fn each(&self, found: &mut Vec<f64>) -> f64 {
-        let (mut best, wanted) = (ExactHeap::new(), Nearest::new(self.k));
+        let (mut best, options) = (ExactHeap::new(), Nearest::new(self.k));
         let mut largest2 = 0f64;
         for at in self.own.clone() {
-            best.reset(&wanted);
+            best.reset(&options);
             exact_search(self.tree, &self.tree.item(at), None, &mut best);
             best.sort();
             let distances2: Vec<f64> = best.neighbors().map(|near| near.distance2).collect();
@@ -173,53 +173,64 @@ impl<'a, S: Scalar, const D: usize> Search<'a, S, D> {
 
     /// Copies all points within a distance of the box. Returns `false` if there are more than `most`.
     #[inline(always)]
-    fn collect<I: Isa>(&self, isa: I, block: &mut Block<S, D>, within2: f64, most: usize) -> bool {
+    fn collect<I: Isa>(&self, isa: I, scratch: &mut GroupScratch<S, D>, within2: f64, most: usize) -> bool {
         let tree = self.tree;
         // Rounded up, because it is squared again.
-        let ball = BallPredicate::<S, D, true>::scaled(tree, within2.sqrt().next_up(), self.scale);
-        let nearby = &mut block.nearby;
-        nearby.clear();
+        let test = RadiusTest::<S, D, true>::scaled(tree, within2.sqrt().next_up(), self.scale);
+        let neighborhood = &mut scratch.neighborhood;
+        neighborhood.clear();
         tree.walk(
             0..tree.end(),
             #[inline(always)]
             |at, node| {
-                if !ball.meets(&self.bounds, &node.bounds) {
+                if !test.meets(&self.bounds, &node.bounds) {
                     return Step::Skip;
                 }
                 if tree.is_leaf(at) {
-                    nearby.is_open &= self.general.is_open_between(&self.bounds, &node.bounds);
+                    neighborhood.is_open &= self.general.is_open_between(&self.bounds, &node.bounds);
                     let leaf = tree.blocks(&tree.span(at));
                     for block in 0..leaf.count() {
                         let own = low_bits((leaf.len - block * LANES).min(LANES));
-                        let lanes = ball.lanes_by::<I>(&self.bounds, &leaf, block, false);
-                        nearby.add(isa, &leaf, block, S::at_most(isa, &lanes, ball.reach.maybe) & own);
+                        let lanes = test.distances2_outlined::<I>(&self.bounds, &leaf, block, false);
+                        neighborhood.add(
+                            isa,
+                            &leaf,
+                            block,
+                            S::at_most(isa, &lanes, test.thresholds.possible_limit) & own,
+                        );
                     }
                 } else if tree.is_degenerate(at) {
                     // At most `k` copies of one point are needed.
                     let span = tree.span(at);
-                    nearby.is_open &= self.general.is_open_between(&self.bounds, &node.bounds);
-                    nearby.add_span(tree, span.start..span.end.min(span.start + self.k));
+                    neighborhood.is_open &= self.general.is_open_between(&self.bounds, &node.bounds);
+                    neighborhood.add_span(tree, span.start..span.end.min(span.start + self.k));
                     return Step::Skip;
                 }
-                if nearby.len() > most { Step::Stop } else { Step::Enter }
+                if neighborhood.len() > most { Step::Stop } else { Step::Enter }
             },
         );
-        block.nearby.len() <= most
+        scratch.neighborhood.len() <= most
     }
 
     /// Appends the distances of the points and returns the largest. If the k-th of a point is beyond `within2`,
     /// returns the number of points found within as the error.
     #[inline(always)]
-    fn rows<I: Isa>(&self, isa: I, block: &mut Block<S, D>, within2: f64, found: &mut Vec<f64>) -> Result<f64, usize> {
+    fn rows<I: Isa>(
+        &self,
+        isa: I,
+        scratch: &mut GroupScratch<S, D>,
+        within2: f64,
+        found: &mut Vec<f64>,
+    ) -> Result<f64, usize> {
         let mut largest2 = 0f64;
         for at in self.own.clone() {
             let of = self.tree.item(at);
             // Few points have a k-th that is much farther than that of the point before.
-            let mut most = 1.4 * block.start;
+            let mut most = 1.4 * scratch.start;
             let kth = loop {
-                let len = self.row(isa, block, &of, most);
+                let len = self.row(isa, scratch, &of, most);
                 if len >= self.k
-                    && let Some(kth) = self.kth(isa, block, &of, len, most)
+                    && let Some(kth) = self.kth(isa, scratch, &of, len, most)
                 {
                     break kth;
                 }
@@ -230,7 +241,7 @@ impl<'a, S: Scalar, const D: usize> Search<'a, S, D> {
             };
             if kth.abs() > within2 {
                 let most = round(self.general.limit(within2), self.unit);
-                return Err(self.row(isa, block, &of, most).clamp(1, self.k));
+                return Err(self.row(isa, scratch, &of, most).clamp(1, self.k));
             }
             largest2 = largest2.max(kth.abs());
             found.push(kth);
@@ -240,22 +251,22 @@ impl<'a, S: Scalar, const D: usize> Search<'a, S, D> {
 
     /// Fills the row of a point with its distances of at most `most`, and returns their number.
     #[inline(always)]
-    fn row<I: Isa>(&self, isa: I, block: &mut Block<S, D>, of: &Aabb<S, D>, most: f32) -> usize {
-        let there = block.nearby.blocks();
+    fn row<I: Isa>(&self, isa: I, scratch: &mut GroupScratch<S, D>, of: &Aabb<S, D>, most: f32) -> usize {
+        let there = scratch.neighborhood.blocks();
         let count = there.count();
         // Compressed lanes are written eight at a time, past the last value.
-        if block.row.len() < count + 1 {
-            block.row.resize(count + 1, [0.0; LANES]);
-            block.of.resize(count + 1, [0; LANES]);
+        if scratch.row.len() < count + 1 {
+            scratch.row.resize(count + 1, [0.0; LANES]);
+            scratch.of.resize(count + 1, [0; LANES]);
         }
-        let row = block.row.as_flattened_mut();
-        let indices = block.of.as_flattened_mut();
+        let row = scratch.row.as_flattened_mut();
+        let indices = scratch.of.as_flattened_mut();
         let (mut len, mut near, mut index) = (0, 0, numbers(0));
-        let is_open = const { !I::OUTLINED } && block.nearby.is_open;
+        let is_open = const { !I::OUTLINED } && scratch.neighborhood.is_open;
         for i in 0..count {
             let lanes = match is_open {
-                true => self.open.lanes_by::<I>(of, &there, i, true),
-                false => self.general.lanes_by::<I>(of, &there, i, true),
+                true => self.open.distances2_outlined::<I>(of, &there, i, true),
+                false => self.general.distances2_outlined::<I>(of, &there, i, true),
             };
             let lanes = S::rounded(lanes, self.unit);
             near = f32::at_most(isa, &lanes, most);
@@ -272,33 +283,40 @@ impl<'a, S: Scalar, const D: usize> Search<'a, S, D> {
     /// The exact k-th squared distance of a row with at least `k` values, negative if another one is equal. `None` if
     /// it may lie beyond the row, which contains all distances of at most `most`.
     #[inline(always)]
-    fn kth<I: Isa>(&self, isa: I, block: &mut Block<S, D>, of: &Aabb<S, D>, len: usize, most: f32) -> Option<f64> {
-        let row = &block.row[..len.div_ceil(LANES)];
-        let bracket = bracket(isa, row, self.k, block.start);
+    fn kth<I: Isa>(
+        &self,
+        isa: I,
+        scratch: &mut GroupScratch<S, D>,
+        of: &Aabb<S, D>,
+        len: usize,
+        most: f32,
+    ) -> Option<f64> {
+        let row = &scratch.row[..len.div_ceil(LANES)];
+        let bracket = bracket(isa, row, self.k, scratch.start);
         let limit = self.general.limit(exact_most(&self.general, bracket.most, self.unit));
         let limit = round(limit, self.unit);
         if limit > most {
             return None;
         }
         if bracket.most < f32::INFINITY {
-            block.start = bracket.most;
+            scratch.start = bracket.most;
         }
         // A margin, so that distances that are certainly nearer are below the k-th and not equal to it.
         const BELOW: f64 = 1.0 - 1e-9;
         let nearer = self.general.sure_limit(exact_least(&self.general, bracket.above, self.unit) * BELOW);
         let nearer = round(nearer, self.unit).next_down();
-        let positions = block.nearby.positions();
-        block.close.clear();
+        let positions = scratch.neighborhood.positions();
+        scratch.close.clear();
         let mut below = 0;
-        for (lanes, indices) in row.iter().zip(&block.of) {
+        for (lanes, indices) in row.iter().zip(&scratch.of) {
             let is_below = f32::at_most(isa, lanes, nearer);
             below += is_below.count_ones() as usize;
             for l in bits(f32::at_most(isa, lanes, limit) & !is_below) {
-                block.close.push(self.general.distance2(of, positions[indices[l] as usize] as usize));
+                scratch.close.push(self.general.distance2(of, positions[indices[l] as usize] as usize));
             }
         }
-        let (_, &mut kth, _) = block.close.select_nth_unstable_by(self.k - 1 - below, f64::total_cmp);
-        let nearer = block.close.iter().filter(|&&distance2| distance2 < kth).count();
+        let (_, &mut kth, _) = scratch.close.select_nth_unstable_by(self.k - 1 - below, f64::total_cmp);
+        let nearer = scratch.close.iter().filter(|&&distance2| distance2 < kth).count();
         Some(if below + nearer + 1 < self.k { -kth } else { kth })
     }
 }
@@ -346,22 +364,22 @@ fn bracket<I: Isa>(isa: I, row: &[Lanes<f32>], k: usize, start: f32) -> Bracket 
 fn round<S: Scalar>(distance2: S, unit: f64) -> f32 {
     let distance2: f64 = distance2.into();
     // Distances in `f32` already have their own unit.
-    (if S::NARROW { distance2 } else { distance2 * unit }) as f32
+    (if S::IS_F32 { distance2 } else { distance2 * unit }) as f32
 }
 
 /// An upper bound on the exact squared distance, given the rounded one.
 #[inline(always)]
-fn exact_most<S: Scalar, const D: usize>(ball: &BallPredicate<'_, S, D, true>, rounded: f32, unit: f64) -> f64 {
-    let most = if S::NARROW { rounded.into() } else { f64::from(rounded.next_up()) / unit };
-    ball.at_most(S::from_f64(most))
+fn exact_most<S: Scalar, const D: usize>(test: &RadiusTest<'_, S, D, true>, rounded: f32, unit: f64) -> f64 {
+    let most = if S::IS_F32 { rounded.into() } else { f64::from(rounded.next_up()) / unit };
+    test.at_most(S::from_f64(most))
 }
 
 /// A lower bound on the exact squared distance, given the rounded one.
 #[inline(always)]
-fn exact_least<S: Scalar, const D: usize>(ball: &BallPredicate<'_, S, D, true>, rounded: f32, unit: f64) -> f64 {
+fn exact_least<S: Scalar, const D: usize>(test: &RadiusTest<'_, S, D, true>, rounded: f32, unit: f64) -> f64 {
     let rounded = rounded.max(0.0);
-    let least = if S::NARROW { rounded.into() } else { f64::from(rounded.next_down().max(0.0)) / unit };
-    ball.at_least(S::from_f64(least))
+    let least = if S::IS_F32 { rounded.into() } else { f64::from(rounded.next_down().max(0.0)) / unit };
+    test.at_least(S::from_f64(least))
 }
 
 #[cfg(test)]

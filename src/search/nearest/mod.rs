@@ -51,7 +51,7 @@ impl<S: Scalar, const D: usize> Bvh<S, D> {
     /// The `k` stored primitives nearest to a point, nearest first, ties by index. For boxes, the distance is that to
     /// the box.
     ///
-    /// `wanted` is `k` or a [`Nearest`]. A NaN point has no neighbours.
+    /// `options` is `k` or a [`Nearest`]. A NaN point has no neighbours.
     ///
     /// ```
     /// let bvh = ropewalk::Bvh::build(&[[0.0f32, 0.0], [3.0, 0.0], [1.0, 0.0]])?;
@@ -59,9 +59,9 @@ impl<S: Scalar, const D: usize> Bvh<S, D> {
     /// assert_eq!((near[0].index, near[1].index), (2, 0));
     /// # Ok::<(), ropewalk::Error>(())
     /// ```
-    pub fn nearest(&self, point: impl Into<[S; D]>, wanted: impl Into<Nearest>) -> Vec<Neighbor> {
+    pub fn nearest(&self, point: impl Into<[S; D]>, options: impl Into<Nearest>) -> Vec<Neighbor> {
         let mut found = Vec::new();
-        self.nearest_into(point, wanted, &mut found);
+        self.nearest_into(point, options, &mut found);
         found
     }
 
@@ -80,11 +80,11 @@ impl<S: Scalar, const D: usize> Bvh<S, D> {
     /// assert!((sum - 0.26).abs() < 1e-6);
     /// # Ok::<(), ropewalk::Error>(())
     /// ```
-    pub fn nearest_into(&self, point: impl Into<[S; D]>, wanted: impl Into<Nearest>, found: &mut Vec<Neighbor>) {
-        let wanted = wanted.into();
-        let excluded = if let Excluded::Index(index) = wanted.excluded { Some(index) } else { None };
+    pub fn nearest_into(&self, point: impl Into<[S; D]>, options: impl Into<Nearest>, found: &mut Vec<Neighbor>) {
+        let options = options.into();
+        let excluded = if let Excluded::Index(index) = options.excluded { Some(index) } else { None };
         found.clear();
-        search(self, &Aabb::point(point.into()), &wanted, excluded, found);
+        search(self, &Aabb::point(point.into()), &options, excluded, found);
     }
 
     /// The nearest primitives of each of many points, as lists in the order of the points, in parallel.
@@ -97,14 +97,14 @@ impl<S: Scalar, const D: usize> Bvh<S, D> {
     /// assert_eq!(graph.values().iter().map(|n| n.index).collect::<Vec<_>>(), [1, 0, 1]);
     /// # Ok::<(), ropewalk::Error>(())
     /// ```
-    pub fn nearest_all<T: Bounded<S, D>>(&self, points: &[T], wanted: impl Into<Nearest>) -> Csr<Neighbor> {
+    pub fn nearest_all<T: Bounded<S, D>>(&self, points: &[T], options: impl Into<Nearest>) -> Csr<Neighbor> {
         let queries = copied(points, Bounded::bounds);
-        lists_of_queries(self, &queries, &wanted.into())
+        lists_of_queries(self, &queries, &options.into())
     }
 
     /// The nearest primitives of each stored primitive, as lists in the caller's order, in parallel.
     ///
-    /// The result equals that of `nearest_all(points, wanted)`, without sorting the points again.
+    /// The result equals that of `nearest_all(points, options)`, without sorting the points again.
     ///
     /// ```
     /// use ropewalk::{Bvh, Nearest};
@@ -117,9 +117,9 @@ impl<S: Scalar, const D: usize> Bvh<S, D> {
     /// # Panics
     /// If memory for the lists (16 bytes per neighbour) cannot be allocated, as for any vector.
     /// [`Bvh::try_nearest_neighbors`] returns an error instead.
-    pub fn nearest_neighbors(&self, wanted: impl Into<Nearest>) -> Csr<Neighbor> {
+    pub fn nearest_neighbors(&self, options: impl Into<Nearest>) -> Csr<Neighbor> {
         // Not guarded: a cancelled call unwinds to the caller.
-        lists_of_stored(self, &wanted.into()).unwrap_or_else(|error| panic!("{error}"))
+        lists_of_stored(self, &options.into()).unwrap_or_else(|error| panic!("{error}"))
     }
 
     /// Same as [`nearest_neighbors`](Self::nearest_neighbors), for a `k` that may be too large for this machine.
@@ -134,36 +134,36 @@ impl<S: Scalar, const D: usize> Bvh<S, D> {
     /// assert_eq!(bvh.try_nearest_neighbors(2)?.of(2)[1].index, 1);
     /// # Ok::<(), ropewalk::Error>(())
     /// ```
-    pub fn try_nearest_neighbors(&self, wanted: impl Into<Nearest>) -> Result<Csr<Neighbor>> {
-        guarded(|| lists_of_stored(self, &wanted.into()))
+    pub fn try_nearest_neighbors(&self, options: impl Into<Nearest>) -> Result<Csr<Neighbor>> {
+        guarded(|| lists_of_stored(self, &options.into()))
     }
 
     /// Returns `true` if each stored primitive has as many neighbours as requested.
-    fn has(&self, wanted: &Nearest) -> bool {
-        let others = self.len().saturating_sub(usize::from(wanted.excluded != Excluded::Nothing));
-        wanted.radius == f64::INFINITY && wanted.k <= others
+    fn has(&self, options: &Nearest) -> bool {
+        let others = self.len().saturating_sub(usize::from(options.excluded != Excluded::Nothing));
+        options.radius == f64::INFINITY && options.k <= others
     }
 }
 
 precompiled! {
-    fn lists_of_stored = stored(tree: same_ref &Bvh<S, D>, wanted: keep &Nearest) -> Result<Csr<Neighbor>>
+    fn lists_of_stored = stored(tree: same_ref &Bvh<S, D>, options: keep &Nearest) -> Result<Csr<Neighbor>>
 }
 precompiled! {
     fn lists_of_queries = queries(
-        tree: same_ref &Bvh<S, D>, of: same_ref &Vec<Aabb<S, D>>, wanted: keep &Nearest
+        tree: same_ref &Bvh<S, D>, of: same_ref &Vec<Aabb<S, D>>, options: keep &Nearest
     ) -> Csr<Neighbor>
 }
 
-fn stored<S: Scalar, const D: usize>(tree: &Bvh<S, D>, wanted: &Nearest) -> Result<Csr<Neighbor>> {
+fn stored<S: Scalar, const D: usize>(tree: &Bvh<S, D>, options: &Nearest) -> Result<Csr<Neighbor>> {
     let scratch = Scratch::new(LeafScratch::new);
     let order = tree.order();
-    if tree.has(wanted) {
-        return Csr::from_rows(tree.len(), wanted.k, |rows| {
+    if tree.has(options) {
+        return Csr::from_rows(tree.len(), options.k, |rows| {
             for_tasks(tree.end(), TASK, &|nodes| {
                 scratch.with(|scratch| {
                     // Rows are scattered in memory. Prefetched, they are in the cache when they are written.
                     let ahead = |leaf| tree.span(leaf).for_each(|position| rows.prefetch(order[position] as usize));
-                    nearest_of_leaves(tree, nodes, wanted, scratch, &ahead, &mut |position, best| {
+                    nearest_of_leaves(tree, nodes, options, scratch, &ahead, &mut |position, best| {
                         // SAFETY: no two threads write the same row. Each leaf belongs to one task, each primitive to
                         // one leaf, and `order` contains each index once.
                         unsafe { rows.write(order[position] as usize, best.neighbors()) }
@@ -175,7 +175,7 @@ fn stored<S: Scalar, const D: usize>(tree: &Bvh<S, D>, wanted: &Nearest) -> Resu
     let chunks = map_tasks(tree.end(), TASK, &|nodes| {
         let mut chunk = CsrChunk::default();
         scratch.with(|scratch| {
-            nearest_of_leaves(tree, nodes, wanted, scratch, &|_| (), &mut |_, best| {
+            nearest_of_leaves(tree, nodes, options, scratch, &|_| (), &mut |_, best| {
                 append(&mut chunk.values, best.neighbors());
                 chunk.lengths.push(best.len() as u32);
             });
@@ -188,13 +188,13 @@ fn stored<S: Scalar, const D: usize>(tree: &Bvh<S, D>, wanted: &Nearest) -> Resu
 /// Calls `found` with the position of each stored primitive and its nearest neighbours, in parallel.
 pub(crate) fn for_each_stored<S: Scalar, const D: usize>(
     tree: &Bvh<S, D>,
-    wanted: &Nearest,
+    options: &Nearest,
     found: &(dyn Fn(usize, &ExactHeap) + Sync),
 ) {
     let scratch = Scratch::new(LeafScratch::new);
     for_tasks(tree.end(), TASK, &|nodes| {
         scratch.with(|scratch| {
-            nearest_of_leaves(tree, nodes, wanted, scratch, &|_| (), &mut |position, best| found(position, best));
+            nearest_of_leaves(tree, nodes, options, scratch, &|_| (), &mut |position, best| found(position, best));
         });
     });
 }
@@ -203,14 +203,14 @@ pub(crate) fn for_each_stored<S: Scalar, const D: usize>(
 /// per task.
 pub(crate) fn fold_stored<S: Scalar, const D: usize, T: Default + Send + Sync>(
     tree: &Bvh<S, D>,
-    wanted: &Nearest,
+    options: &Nearest,
     add: &(dyn Fn(&mut T, usize, &ExactHeap) + Sync),
 ) -> Vec<T> {
     let scratch = Scratch::new(LeafScratch::new);
     map_tasks(tree.end(), TASK, &|nodes| {
         let mut value = T::default();
         scratch.with(|scratch| {
-            nearest_of_leaves(tree, nodes, wanted, scratch, &|_| (), &mut |position, best| {
+            nearest_of_leaves(tree, nodes, options, scratch, &|_| (), &mut |position, best| {
                 add(&mut value, position, best)
             });
         });
@@ -223,7 +223,7 @@ pub(crate) fn fold_stored<S: Scalar, const D: usize, T: Default + Send + Sync>(
 fn nearest_of_leaves<S: Scalar, const D: usize>(
     tree: &Bvh<S, D>,
     nodes: Range<usize>,
-    wanted: &Nearest,
+    options: &Nearest,
     scratch: &mut LeafScratch,
     ahead: &dyn Fn(usize),
     found: &mut dyn FnMut(usize, &ExactHeap),
@@ -231,15 +231,15 @@ fn nearest_of_leaves<S: Scalar, const D: usize>(
     dispatch!(isa => for leaf in nodes {
         if tree.is_leaf(leaf) {
             ahead(leaf);
-            tree.nearest_of_leaf(isa, leaf, wanted, scratch, found);
+            tree.nearest_of_leaf(isa, leaf, options, scratch, found);
         }
     });
 }
 
 #[allow(clippy::ptr_arg, reason = "a door takes no slices of boxes")]
-fn queries<S: Scalar, const D: usize>(tree: &Bvh<S, D>, of: &Vec<Aabb<S, D>>, wanted: &Nearest) -> Csr<Neighbor> {
+fn queries<S: Scalar, const D: usize>(tree: &Bvh<S, D>, of: &Vec<Aabb<S, D>>, options: &Nearest) -> Csr<Neighbor> {
     lists_along_curve(tree, of, &|query, found| {
-        search_in(tree, &of[query as usize], wanted, wanted.excluded_for(query), found);
+        search_in(tree, &of[query as usize], options, options.excluded_for(query), found);
     })
 }
 

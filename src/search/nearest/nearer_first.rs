@@ -1,7 +1,7 @@
 //! The traversal of a tree from the root downwards, nearer child first.
 //!
-//! Input: a point or box, and a [`Wanted`] that inspects leaves and provides the current limit. The farther child is
-//! stored with its distance, and visited later unless it is beyond the limit by then.
+//! Input: a point or box, and a [`LeafVisitor`] that inspects leaves and provides the current limit. The farther child
+//! is stored with its distance, and visited later unless it is beyond the limit by then.
 //! Cost: O(k + depth) nodes for a compact point cloud. The stack holds one node per level; the search fails on a tree
 //! that is too deep for it.
 
@@ -10,8 +10,8 @@ use std::ops::Range;
 
 use crate::bvh::{Bvh, DEPTH};
 use crate::geometry::{Aabb, FilteredRadius, Scalar, scale};
-use crate::search::ball_predicate::BallPredicate;
 use crate::search::nearest::ExactHeap;
+use crate::search::radius_test::RadiusTest;
 use crate::simd::{Isa, prefetch};
 
 /// The number of levels that suffices for most trees. A larger stack takes longer to fill with zeros.
@@ -21,7 +21,7 @@ pub(super) const SHALLOW: usize = 64;
 const MANY_LEAVES: usize = 16;
 
 /// The leaf visitor of a search from the root, and its limit.
-pub(super) trait Wanted<S: Scalar, const D: usize, const P: bool> {
+pub(super) trait LeafVisitor<S: Scalar, const D: usize, const GENERAL: bool> {
     /// The squared distance, computed in `S`, beyond which no primitive is wanted.
     fn limit(&self) -> S;
     /// Returns `true` if the wanted primitives are so near, in the unit of the search, that underflow hides which
@@ -36,20 +36,20 @@ pub(super) trait Wanted<S: Scalar, const D: usize, const P: bool> {
 impl<S: Scalar, const D: usize> Bvh<S, D> {
     /// The factor of distances from a point or box that keeps their squares in the range of `S`.
     #[inline(always)]
-    pub(super) fn scale_from(&self, of: &Aabb<S, D>) -> f64 {
+    pub(super) fn scale_for_cloud(&self, of: &Aabb<S, D>) -> f64 {
         let whole = self.bounds();
-        if S::NARROW && scale::has_differences(&whole.union(of)) {
-            FilteredRadius::<S, D>::unit(scale::extent(&whole), self.space(), scale::LEAST_EXTENT)
+        if S::IS_F32 && scale::has_differences(&whole.union(of)) {
+            FilteredRadius::<S, D>::unit(scale::extent(&whole), self.space(), scale::MIN_EXTENT_EXPONENT)
         } else {
             1.0
         }
     }
 
-    /// Same as [`scale_from`](Self::scale_from), for a search whose neighbours may all be much nearer than the extent
-    /// of the point cloud. Uses the farthest distance to a near node that holds more primitives than requested, or
-    /// the radius.
-    pub(super) fn scale_near(&self, of: &Aabb<S, D>, wanted: &ExactHeap) -> f64 {
-        if !S::NARROW || !scale::has_differences(&self.bounds().union(of)) {
+    /// Same as [`scale_for_cloud`](Self::scale_for_cloud), for a search whose neighbours may all be much nearer than
+    /// the extent of the point cloud. Uses the farthest distance to a near node that holds more primitives than
+    /// requested, or the radius.
+    pub(super) fn scale_for_neighborhood(&self, of: &Aabb<S, D>, best: &ExactHeap) -> f64 {
+        if !S::IS_F32 || !scale::has_differences(&self.bounds().union(of)) {
             return 1.0;
         }
         let wide = |x: S| Into::<f64>::into(x);
@@ -69,7 +69,7 @@ impl<S: Scalar, const D: usize> Bvh<S, D> {
             let [left, right] = [at + 1, self.node(at + 1).rope as usize];
             let nearer = if distance2(left) <= distance2(right) { left } else { right };
             // More than `k`, because one may be excluded.
-            if self.span(nearer).len() <= wanted.k() {
+            if self.span(nearer).len() <= best.k() {
                 break;
             }
             // Copies of the query give no information about the distances of other points.
@@ -80,25 +80,25 @@ impl<S: Scalar, const D: usize> Bvh<S, D> {
             (at, reach) = (nearer, next);
         }
         // Without a radius the limit is infinite. If no neighbours are wanted, it is negative.
-        let radius = wanted.limit().max(0.0).sqrt();
+        let radius = best.limit().max(0.0).sqrt();
         let length = if radius > 0.0 { reach.min(radius) } else { reach };
         if length > 0.0 {
-            FilteredRadius::<S, D>::unit(length, self.space(), scale::LEAST)
+            FilteredRadius::<S, D>::unit(length, self.space(), scale::MIN_EXPONENT)
         } else {
-            self.scale_from(of)
+            self.scale_for_cloud(of)
         }
     }
 
-    /// Visits the leaves within the limit of `wanted`, nearer child first. Returns `false` if the tree is too deep
+    /// Visits the leaves within the limit of `visitor`, nearer child first. Returns `false` if the tree is too deep
     /// for `STACK`. A `STACK` that does not suffice for all trees also makes it return `false` if underflow hides
     /// which points are near.
     #[inline(always)]
-    pub(super) fn search_downwards<I: Isa, const P: bool, const STACK: usize>(
+    pub(super) fn search_downwards<I: Isa, const GENERAL: bool, const STACK: usize>(
         &self,
         isa: I,
-        ball: &BallPredicate<'_, S, D, P>,
+        test: &RadiusTest<'_, S, D, GENERAL>,
         of: &Aabb<S, D>,
-        wanted: &mut impl Wanted<S, D, P>,
+        visitor: &mut impl LeafVisitor<S, D, GENERAL>,
     ) -> bool {
         let mut deferred = [(S::ZERO, 0u32); STACK];
         let (mut depth, mut leaves) = (0, 0);
@@ -111,8 +111,8 @@ impl<S: Scalar, const D: usize> Bvh<S, D> {
                 // The nodes that one of the next two steps needs.
                 prefetch(self.node(left.rope as usize + 1));
                 prefetch(self.node(self.node(at + 2).rope as usize));
-                let to_left = ball.min_distance2(of, &left.bounds);
-                let to_right = ball.min_distance2(of, &right.bounds);
+                let to_left = test.min_distance2(of, &left.bounds);
+                let to_right = test.min_distance2(of, &right.bounds);
                 if to_left == to_right && self.is_degenerate(at) {
                     break;
                 }
@@ -132,13 +132,13 @@ impl<S: Scalar, const D: usize> Bvh<S, D> {
                     node = right;
                 }
                 depth += 1;
-                if distance2 > wanted.limit() {
+                if distance2 > visitor.limit() {
                     break;
                 }
             }
-            if distance2 <= wanted.limit() {
+            if distance2 <= visitor.limit() {
                 leaves += 1;
-                if STACK < DEPTH && leaves > MANY_LEAVES && wanted.is_blurred() {
+                if STACK < DEPTH && leaves > MANY_LEAVES && visitor.is_blurred() {
                     return false;
                 }
                 if depth > 0 {
@@ -146,7 +146,11 @@ impl<S: Scalar, const D: usize> Bvh<S, D> {
                     let first = self.node(deferred[depth - 1].1 as usize).first as usize;
                     self.corners().0.iter().for_each(|axis| prefetch(&axis[first]));
                 }
-                if self.is_leaf(at) { wanted.scan_leaf(isa, self.span(at)) } else { wanted.scan_copies(self.span(at)) }
+                if self.is_leaf(at) {
+                    visitor.scan_leaf(isa, self.span(at))
+                } else {
+                    visitor.scan_copies(self.span(at))
+                }
             }
             loop {
                 if depth == 0 {
@@ -155,7 +159,7 @@ impl<S: Scalar, const D: usize> Bvh<S, D> {
                 depth -= 1;
                 let node;
                 (distance2, node) = deferred[depth];
-                if distance2 <= wanted.limit() {
+                if distance2 <= visitor.limit() {
                     at = node as usize;
                     break;
                 }

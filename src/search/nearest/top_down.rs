@@ -12,26 +12,27 @@ use crate::bvh::{Bvh, DEPTH, LEAF};
 use crate::geometry::{Aabb, FilteredRadius, Scalar, scale};
 use crate::memory::append;
 use crate::precompiled::precompiled;
-use crate::search::ball_predicate::BallPredicate;
 use crate::search::nearest::approx_heap::ApproxHeap;
 use crate::search::nearest::closest::Closest;
 use crate::search::nearest::exact_heap::ExactHeap;
-use crate::search::nearest::nearer_first::{SHALLOW, Wanted};
+use crate::search::nearest::nearer_first::{LeafVisitor, SHALLOW};
 use crate::search::nearest::neighbor::Neighbor;
 use crate::search::nearest::options::Nearest;
+use crate::search::radius_test::RadiusTest;
 use crate::simd::{FALLBACK, Isa, dispatch};
 
 precompiled! {
     /// Appends the nearest neighbours of a point or box, nearest first, ties by index.
     pub(super) fn search = search_in(
-        tree: same_ref &Bvh<S, D>, of: same_ref &Aabb<S, D>, wanted: keep &Nearest, excluded: keep Option<u32>, found: keep &mut Vec<Neighbor>
+        tree: same_ref &Bvh<S, D>, of: same_ref &Aabb<S, D>, options: keep &Nearest, excluded: keep Option<u32>,
+        found: keep &mut Vec<Neighbor>
     ) -> ()
 }
 
 pub(crate) fn search_in<S: Scalar, const D: usize>(
     tree: &Bvh<S, D>,
     of: &Aabb<S, D>,
-    wanted: &Nearest,
+    options: &Nearest,
     excluded: Option<u32>,
     found: &mut Vec<Neighbor>,
 ) {
@@ -39,18 +40,18 @@ pub(crate) fn search_in<S: Scalar, const D: usize>(
     if tree.is_empty() || !of.is_finite() {
         return;
     }
-    let approximate = tree.holds_points() && ApproxHeap::holds(wanted.k);
-    if approximate && wanted.k == 1 && excluded.is_none() {
-        match dispatch!(isa => tree.closest(isa, &of.lo, wanted)) {
+    let approximate = tree.holds_points() && ApproxHeap::holds(options.k);
+    if approximate && options.k == 1 && excluded.is_none() {
+        match dispatch!(isa => tree.closest(isa, &of.lo, options)) {
             Closest::One(neighbor) => return found.push(neighbor),
-            Closest::Nothing => return,
+            Closest::NoneWithin => return,
             Closest::Unsure => (),
         }
     }
     let mut best = ExactHeap::take_kept();
-    best.reset(wanted);
-    if !(approximate && dispatch!(isa => tree.approximate(isa, &of.lo, wanted, excluded, &mut best))) {
-        best.reset(wanted);
+    best.reset(options);
+    if !(approximate && dispatch!(isa => tree.approximate(isa, &of.lo, options, excluded, &mut best))) {
+        best.reset(options);
         exact_search(tree, of, excluded, &mut best);
         best.sort();
     }
@@ -70,9 +71,9 @@ pub(super) fn exact_search<S: Scalar, const D: usize>(
 }
 
 /// A search by rounded distances.
-struct Approximate<'a, S, const D: usize, const P: bool> {
+struct Approximate<'a, S, const D: usize, const GENERAL: bool> {
     tree: &'a Bvh<S, D>,
-    ball: &'a BallPredicate<'a, S, D, P>,
+    test: &'a RadiusTest<'a, S, D, GENERAL>,
     of: Aabb<S, D>,
     k: usize,
     excluded: Option<u32>,
@@ -80,7 +81,7 @@ struct Approximate<'a, S, const D: usize, const P: bool> {
     limit: S,
 }
 
-impl<S: Scalar, const D: usize, const P: bool> Wanted<S, D, P> for Approximate<'_, S, D, P> {
+impl<S: Scalar, const D: usize, const GENERAL: bool> LeafVisitor<S, D, GENERAL> for Approximate<'_, S, D, GENERAL> {
     #[inline(always)]
     fn limit(&self) -> S {
         self.limit
@@ -98,8 +99,8 @@ impl<S: Scalar, const D: usize, const P: bool> Wanted<S, D, P> for Approximate<'
                 close.push(distance2, position);
             }
         };
-        self.ball.each_closer(isa, &self.of, &self.tree.blocks(&span), self.limit, push);
-        self.limit = self.limit.min(self.close.limit_of(self.k, self.ball));
+        self.test.for_each_within_limit(isa, &self.of, &self.tree.blocks(&span), self.limit, push);
+        self.limit = self.limit.min(self.close.limit_of(self.k, self.test));
     }
 
     /// Scans copies up to the number of slots. The omitted copies are no nearer than those that fill the slots.
@@ -115,24 +116,24 @@ impl<S: Scalar, const D: usize, const P: bool> Wanted<S, D, P> for Approximate<'
 }
 
 /// A search by exact distances.
-struct Exact<'a, S, const D: usize, const P: bool> {
+struct Exact<'a, S, const D: usize, const GENERAL: bool> {
     tree: &'a Bvh<S, D>,
-    ball: &'a BallPredicate<'a, S, D, P>,
+    test: &'a RadiusTest<'a, S, D, GENERAL>,
     of: Aabb<S, D>,
     excluded: Option<u32>,
     best: &'a mut ExactHeap,
     limit: S,
 }
 
-impl<S: Scalar, const D: usize, const P: bool> Exact<'_, S, D, P> {
+impl<S: Scalar, const D: usize, const GENERAL: bool> Exact<'_, S, D, GENERAL> {
     #[inline(always)]
     fn push(&mut self, position: usize) -> bool {
         let index = self.tree.order()[position];
-        Some(index) == self.excluded || self.best.push(self.ball.distance2(&self.of, position), index)
+        Some(index) == self.excluded || self.best.push(self.test.distance2(&self.of, position), index)
     }
 }
 
-impl<S: Scalar, const D: usize, const P: bool> Wanted<S, D, P> for Exact<'_, S, D, P> {
+impl<S: Scalar, const D: usize, const GENERAL: bool> LeafVisitor<S, D, GENERAL> for Exact<'_, S, D, GENERAL> {
     #[inline(always)]
     fn limit(&self) -> S {
         self.limit
@@ -144,12 +145,12 @@ impl<S: Scalar, const D: usize, const P: bool> Wanted<S, D, P> for Exact<'_, S, 
 
     #[inline(always)]
     fn scan_leaf<I: Isa>(&mut self, isa: I, span: Range<usize>) {
-        let closer = self.ball.closer(isa, &self.of, &self.tree.blocks(&span), self.limit);
+        let closer = self.test.within_limit(isa, &self.of, &self.tree.blocks(&span), self.limit);
         for bit in bits(closer) {
             self.push(span.start + bit);
         }
         if closer != 0 {
-            self.limit = self.ball.limit(self.best.limit());
+            self.limit = self.test.limit(self.best.limit());
         }
     }
 
@@ -158,7 +159,7 @@ impl<S: Scalar, const D: usize, const P: bool> Wanted<S, D, P> for Exact<'_, S, 
     #[inline(never)]
     fn scan_copies(&mut self, span: Range<usize>) {
         span.take_while(|&position| self.push(position)).for_each(drop);
-        self.limit = self.ball.limit(self.best.limit());
+        self.limit = self.test.limit(self.best.limit());
     }
 }
 
@@ -169,80 +170,80 @@ impl<S: Scalar, const D: usize> Bvh<S, D> {
         &self,
         isa: I,
         point: &[S; D],
-        wanted: &Nearest,
+        options: &Nearest,
         excluded: Option<u32>,
         best: &mut ExactHeap,
     ) -> bool {
         let of = Aabb::point(*point);
-        let scale = self.scale_from(&of);
+        let scale = self.scale_for_cloud(&of);
         #[allow(clippy::collapsible_if, reason = "what the first leaves out is not compiled")]
         if const { !I::OUTLINED } {
             if scale == 1.0 && self.space().period().is_none() {
-                let ball = BallPredicate::<S, D, false>::new(self, wanted.radius);
-                return self.approximate_by(isa, &ball, of, wanted.k, excluded, best);
+                let test = RadiusTest::<S, D, false>::new(self, options.radius);
+                return self.approximate_by(isa, &test, of, options.k, excluded, best);
             }
         }
-        let ball = BallPredicate::<S, D, true>::scaled(self, wanted.radius, scale);
-        self.approximate_by(isa, &ball, self.space().wrap_box(of), wanted.k, excluded, best)
+        let test = RadiusTest::<S, D, true>::scaled(self, options.radius, scale);
+        self.approximate_by(isa, &test, self.space().wrap_box(of), options.k, excluded, best)
     }
 
     #[inline(always)]
-    fn approximate_by<I: Isa, const P: bool>(
+    fn approximate_by<I: Isa, const GENERAL: bool>(
         &self,
         isa: I,
-        ball: &BallPredicate<'_, S, D, P>,
+        test: &RadiusTest<'_, S, D, GENERAL>,
         of: Aabb<S, D>,
         k: usize,
         excluded: Option<u32>,
         best: &mut ExactHeap,
     ) -> bool {
-        let unit = if S::NARROW {
+        let unit = if S::IS_F32 {
             1.0
         } else {
-            FilteredRadius::<S, D>::unit(scale::extent(&self.bounds()), self.space(), scale::LEAST_EXTENT)
+            FilteredRadius::<S, D>::unit(scale::extent(&self.bounds()), self.space(), scale::MIN_EXTENT_EXPONENT)
         };
-        let limit = ball.reach.maybe;
-        let mut search = Approximate { tree: self, ball, of, k, excluded, close: ApproxHeap::new(), limit };
+        let limit = test.thresholds.possible_limit;
+        let mut search = Approximate { tree: self, test, of, k, excluded, close: ApproxHeap::new(), limit };
         search.close.reset(k, limit.into(), unit * unit);
-        if !self.search_downwards::<I, P, SHALLOW>(isa, ball, &of, &mut search) {
+        if !self.search_downwards::<I, GENERAL, SHALLOW>(isa, test, &of, &mut search) {
             return false;
         }
         for position in search.close.positions() {
             best.push(self.space().distance2(&of.lo, &self.item(position).lo), self.order()[position]);
         }
-        search.close.holds_all_within(ball.limit(best.limit()))
+        search.close.holds_all_within(test.limit(best.limit()))
     }
 
     #[inline(always)]
     fn exact<I: Isa>(&self, isa: I, of: &Aabb<S, D>, excluded: Option<u32>, best: &mut ExactHeap) {
         let of = self.space().wrap_box(*of);
-        let scale = self.scale_near(&of, best);
+        let scale = self.scale_for_neighborhood(&of, best);
         #[allow(clippy::collapsible_if, reason = "what the first leaves out is not compiled")]
         if const { !I::OUTLINED } {
             if scale == 1.0 && self.space().period().is_none() {
-                let ball = BallPredicate::<S, D, false>::new(self, 0.0);
-                return self.exact_by(isa, &ball, of, excluded, best);
+                let test = RadiusTest::<S, D, false>::new(self, 0.0);
+                return self.exact_by(isa, &test, of, excluded, best);
             }
         }
-        let ball = BallPredicate::<S, D, true>::scaled(self, 0.0, scale);
-        self.exact_by(isa, &ball, of, excluded, best);
+        let test = RadiusTest::<S, D, true>::scaled(self, 0.0, scale);
+        self.exact_by(isa, &test, of, excluded, best);
     }
 
     #[inline(always)]
-    fn exact_by<I: Isa, const P: bool>(
+    fn exact_by<I: Isa, const GENERAL: bool>(
         &self,
         isa: I,
-        ball: &BallPredicate<'_, S, D, P>,
+        test: &RadiusTest<'_, S, D, GENERAL>,
         of: Aabb<S, D>,
         excluded: Option<u32>,
         best: &mut ExactHeap,
     ) {
-        let limit = ball.limit(best.limit());
-        self.search_downwards::<I, P, DEPTH>(
+        let limit = test.limit(best.limit());
+        self.search_downwards::<I, GENERAL, DEPTH>(
             isa,
-            ball,
+            test,
             &of,
-            &mut Exact { tree: self, ball, of, excluded, best, limit },
+            &mut Exact { tree: self, test, of, excluded, best, limit },
         );
     }
 }
@@ -259,15 +260,15 @@ mod tests {
     }
 
     /// The expected result: all distances in `f64`, sorted, ties by index.
-    fn expected<S: Scalar, const D: usize>(tree: &Bvh<S, D>, of: [S; D], wanted: &Nearest) -> Vec<Neighbor> {
+    fn expected<S: Scalar, const D: usize>(tree: &Bvh<S, D>, of: [S; D], options: &Nearest) -> Vec<Neighbor> {
         let of = tree.space().wrap_box(Aabb::point(of)).lo;
         let mut all: Vec<Neighbor> = (0..tree.len())
             .map(|at| Neighbor { index: tree.order()[at], distance2: tree.space().distance2(&of, &tree.item(at).lo) })
-            .filter(|near| wanted.excluded_for(u32::MAX) != Some(near.index))
-            .filter(|near| wanted.radius >= 0.0 && near.distance2 <= wanted.radius * wanted.radius)
+            .filter(|near| options.excluded_for(u32::MAX) != Some(near.index))
+            .filter(|near| options.radius >= 0.0 && near.distance2 <= options.radius * options.radius)
             .collect();
         all.sort_by(|a, b| a.distance2.total_cmp(&b.distance2).then(a.index.cmp(&b.index)));
-        all.truncate(wanted.k);
+        all.truncate(options.k);
         all
     }
 
@@ -292,10 +293,10 @@ mod tests {
                 for of in asked.iter().map(scaled) {
                     let radius = unit * 0.1 * (1.0 + random(&mut state));
                     for k in [0, 1, 2, 8, 34, 35, stored.len(), stored.len() + 1] {
-                        let wanted = Nearest::new(k);
-                        for wanted in [wanted, wanted.within(radius), wanted.excluding(0), wanted.within(-1.0)] {
-                            let what = format!("{D} dimensions, unit 2^{exponent}, {side:?}, {of:?}, {wanted:?}");
-                            assert_eq!(tree.nearest(of, wanted), expected(&tree, of, &wanted), "{what}");
+                        let options = Nearest::new(k);
+                        for options in [options, options.within(radius), options.excluding(0), options.within(-1.0)] {
+                            let what = format!("{D} dimensions, unit 2^{exponent}, {side:?}, {of:?}, {options:?}");
+                            assert_eq!(tree.nearest(of, options), expected(&tree, of, &options), "{what}");
                         }
                     }
                     compare_fallback(&tree, of);
@@ -306,20 +307,20 @@ mod tests {
 
     /// Checks the searches without this processor's vector instructions.
     fn compare_fallback<S: Scalar, const D: usize>(tree: &Bvh<S, D>, of: [S; D]) {
-        let wanted = Nearest::new(1);
-        match tree.closest(FALLBACK, &of, &wanted) {
-            Closest::One(found) => assert_eq!([found][..], expected(tree, of, &wanted)),
-            Closest::Nothing => panic!("there are points"),
+        let options = Nearest::new(1);
+        match tree.closest(FALLBACK, &of, &options) {
+            Closest::One(found) => assert_eq!([found][..], expected(tree, of, &options)),
+            Closest::NoneWithin => panic!("there are points"),
             Closest::Unsure => (),
         }
-        for wanted in [Nearest::new(1), Nearest::new(8)] {
+        for options in [Nearest::new(1), Nearest::new(8)] {
             let mut best = ExactHeap::new();
-            best.reset(&wanted);
-            if !tree.approximate(FALLBACK, &of, &wanted, None, &mut best) {
-                best.reset(&wanted);
+            best.reset(&options);
+            if !tree.approximate(FALLBACK, &of, &options, None, &mut best) {
+                best.reset(&options);
                 tree.exact(FALLBACK, &Aabb::point(of), None, &mut best);
             }
-            assert_eq!(best.neighbors().collect::<Vec<_>>(), expected(tree, of, &wanted));
+            assert_eq!(best.neighbors().collect::<Vec<_>>(), expected(tree, of, &options));
         }
     }
 
@@ -348,8 +349,8 @@ mod tests {
         let points: Vec<[f64; 3]> = (0..500).map(|i| [0.87f64.powi(i), 0.0, 0.0]).collect();
         let tree = Bvh::build(&points).unwrap();
         for x in [0.0, 1e-9, 0.3, 2.0] {
-            for wanted in [1, 8].map(Nearest::new) {
-                assert_eq!(tree.nearest([x, 0.0, 0.0], wanted), expected(&tree, [x, 0.0, 0.0], &wanted));
+            for options in [1, 8].map(Nearest::new) {
+                assert_eq!(tree.nearest([x, 0.0, 0.0], options), expected(&tree, [x, 0.0, 0.0], &options));
             }
         }
     }

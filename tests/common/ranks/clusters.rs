@@ -186,7 +186,7 @@ fn refusals_are_those_of_one_rank(ranks: &dyn Communicator) {
     refused(0.6, Some(1.0));
     refused(0.1, Some(-1.0));
     let weighted = Dbscan::new(0.1, 3).weights(vec![1.0]).run_across(ranks, &points);
-    assert!(told(weighted.unwrap_err()).contains("takes no weights"));
+    assert!(told(weighted.unwrap_err()).contains("does not support weights"));
 }
 
 /// All ranks have the same error.

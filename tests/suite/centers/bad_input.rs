@@ -38,13 +38,13 @@ fn parameters() {
         refuse(Center::MostBoundBrute { softening }.into(), &["softening", &value]);
         refuse(CenterSearch::AStar(softening), &["softening", &value]);
         refuse(CenterSearch::poisson(softening), &["softening", &value]);
-        refuse(Center::MostConnected { linking_length: softening }.into(), &["linking length", &value]);
+        refuse(Center::MostConnected { linking_length: softening }.into(), &["linking_length", &value]);
     }
     for cells in [0, 256] {
         refuse(CenterSearch::Poisson(0.0, PoissonGrid { cells, search: 2 }), &["cells", &cells.to_string()]);
     }
     for shrink in [0.0, 1.0, 1.0 - 1e-16, 0.99991, -0.5, f64::NAN] {
-        refuse(Center::ShrinkingSphere { shrink, least: 1 }.into(), &["shrinking", &shrink.to_string()]);
+        refuse(Center::ShrinkingSphere { shrink, least: 1 }.into(), &["shrink", &shrink.to_string()]);
     }
     refuse(Center::ShrinkingSphere { shrink: 0.5, least: 0 }.into(), &["least", "0"]);
 }

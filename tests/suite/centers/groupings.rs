@@ -29,12 +29,12 @@ fn round_trips() {
 #[test]
 fn groupings_that_are_none() {
     let lists = |offsets: &[usize], members: &[u32]| Halos::from_lists(4, offsets, members);
-    refused(lists(&[], &[]), &["0 offsets"]);
-    refused(lists(&[1, 2], &[0, 1]), &["2 offsets", "first", "0"]);
+    refused(lists(&[], &[]), &["begin with 0", "0 entries"]);
+    refused(lists(&[1, 2], &[0, 1]), &["begin with 0", "2 entries"]);
     refused(lists(&[0, 3, 2], &[0, 1]), &["halo 1", "3", "2", "ascend"]);
     refused(lists(&[0, 2, 2], &[0, 1]), &["halo 1", "ascend"]);
     refused(lists(&[0, 3], &[0, 1]), &["3", "2 members"]);
-    refused(lists(&[0, 1, 2], &[0, 4]), &["halo 1", "point 4", "4 points"]);
+    refused(lists(&[0, 1, 2], &[0, 4]), &["halo 1", "index 4", "4 points"]);
     refused(lists(&[0, 1, 2], &[3, 3]), &["point 3", "halo 0", "halo 1"]);
     refused(lists(&[0, 2], &[3, 3]), &["point 3", "halo 0"]);
     assert!(lists(&[0], &[]).unwrap().is_empty());

@@ -92,7 +92,7 @@ fn min_pts_of_zero() {
 #[test]
 fn periodic_boxes() {
     let points = [[1.0, 2.0], [3.0, 4.0]];
-    for (value, word) in [(0.0, " 0 "), (-3.0, "-3 "), (NAN, "NaN"), (INFINITY, "inf")] {
+    for (value, word) in [(0.0, " 0;"), (-3.0, " -3;"), (NAN, "NaN"), (INFINITY, "inf")] {
         for (size, axis) in [(BoxSize::from(value), "axis 0"), (BoxSize::from([9.0, value]), "axis 1")] {
             all_refuse(&Dbscan::new(0.1, 3).periodic(size), &points, &[word, axis, "positive and at most 1e150"]);
         }

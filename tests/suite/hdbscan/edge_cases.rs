@@ -134,6 +134,25 @@ fn a_tree_that_never_splits() {
     }
 }
 
+/// The points 0 and 0.5 split off at exactly epsilon, and the clusters beside them at less. So these are replaced by a
+/// cluster that contains 0 and 0.5, which stay a cluster. The labels are those of scikit-learn 1.9.
+#[test]
+fn a_chosen_cluster_in_another() {
+    let points = [0.0, 0.5, 2.5, 2.625, 3.625, 3.875, 100.0, 100.75].map(|x| [x]);
+    for selection in [ClusterSelection::ExcessOfMass, ClusterSelection::Leaf] {
+        for single in [false, true] {
+            let options = Hdbscan::new(2).min_samples(1).cluster_selection(selection).allow_single_cluster(single);
+            let options = options.cluster_selection_epsilon(2.0);
+            assert_eq!(labels(&options, &points), [0, 0, 1, 1, 1, 1, 2, 2], "{selection:?}, {single}");
+            let sequential = labels(&options.clone().ties(Ties::Sequential), &points);
+            assert_eq!(sequential, [2, 2, 0, 0, 0, 0, 1, 1], "{selection:?}, {single}");
+            // A cluster that splits off at less than epsilon is replaced, too.
+            let found = labels(&options.cluster_selection_epsilon(2.0f64.next_up()), &points);
+            assert_eq!(found, [0, 0, 0, 0, 0, 0, 1, 1], "{selection:?}, {single}");
+        }
+    }
+}
+
 /// Two blobs of 50 points: leaf selection and size limits leave many of them as noise.
 #[test]
 fn two_blobs() {

@@ -82,7 +82,7 @@ fn masses_and_volumes() {
 fn points_without_a_kernel() {
     let error = |error: Error| (error.kind(), error.to_string());
     let (kind, sentence) = error(absolute().run(&[[0.0f32; 4]; 70]).unwrap_err());
-    assert!(kind == ErrorKind::Unsupported && sentence.contains("4 dimensions"), "{sentence}");
+    assert!(kind == ErrorKind::Unsupported && sentence.contains("2 or 3 dimensions, got 4"), "{sentence}");
     assert_eq!(Hop::new(1.0).run(&[[0.0f64]; 70]).unwrap_err().kind(), ErrorKind::Unsupported);
     let boxes: Vec<Aabb<f32, 3>> = (0..70).map(|i| Aabb::new([i as f32; 3], [i as f32 + 0.5; 3])).collect();
     let (kind, sentence) = error(absolute().run(&boxes).unwrap_err());

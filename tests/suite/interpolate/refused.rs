@@ -31,7 +31,7 @@ fn options() {
         let idw = InverseDistance::new(2.0).radius(radius).prepare(&sources, &targets).unwrap_err();
         check(idw, ErrorKind::Parameter, Some("radius"), "it must be positive and finite");
     }
-    check(of(mls(1).radius(0.6).periodic(1.0)), ErrorKind::Parameter, Some("radius"), "less than twice radius");
+    check(of(mls(1).radius(0.6).periodic(1.0)), ErrorKind::Parameter, Some("radius"), "at least twice radius");
     check(of(mls(1).periodic([1.0, 2.0])), ErrorKind::Parameter, None, "2 sides");
     for power in [0.0, -2.0, f64::NAN, f64::INFINITY] {
         let error = InverseDistance::new(power).prepare(&sources, &targets).unwrap_err();

@@ -12,7 +12,7 @@ fn what_is_refused() {
     assert_eq!((error.kind(), error.index()), (ErrorKind::Input, Some(0)), "{error}");
     let error = Mesh::build(&[[0.0f32; 3]; 2], &[[0, 1, 1], [0, 2, 1]]).unwrap_err();
     assert_eq!((error.kind(), error.index()), (ErrorKind::Input, Some(1)));
-    assert_eq!(error.to_string(), "face 1 has vertex 2; there are 2 vertices, which are counted from 0");
+    assert_eq!(error.to_string(), "face 1 has the vertex index 2; with 2 vertices, it must be less than 2");
 }
 
 #[test]

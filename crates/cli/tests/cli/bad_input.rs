@@ -151,6 +151,6 @@ fn an_instruction_set_that_does_not_exist() {
         let output = call.output().unwrap();
         assert_eq!(output.status.code(), Some(1), "{command}");
         let error = String::from_utf8(output.stderr).unwrap();
-        assert_has(&error, &["the environment variable ROPEWALK_ISA is 'avx512'; it must be 'baseline' or not set"]);
+        assert_has(&error, &["the environment variable ROPEWALK_ISA is 'avx512'; it must be 'baseline' or unset"]);
     }
 }

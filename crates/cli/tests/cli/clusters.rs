@@ -174,7 +174,7 @@ fn bad_input() {
         (&["--eps", "inf", "--min-pts", "3"], "eps is inf"),
         (&["--eps", "1", "--min-pts", "0"], "min_pts is 0; it must be at least 1"),
         (&["--eps", "1", "--min-pts", "3", "--periodic", "0"], "box is 0"),
-        (&["--eps", "3", "--min-pts", "3", "--periodic", "5.5"], "less than twice eps"),
+        (&["--eps", "3", "--min-pts", "3", "--periodic", "5.5"], "at least twice eps"),
     ] {
         let line = program("dbscan", &file, &[options, &outputs].concat()).error();
         assert!(line.contains(said), "{line}");

@@ -192,7 +192,7 @@ fn bad_input() {
         (&["--k", "5"], "5 neighbours are too few: a polynomial of degree 2 in 2 dimensions has 6"),
         (&["--radius", "0"], "radius is 0; it must be positive and finite"),
         (&["--radius", "-1"], "radius is -1"),
-        (&["--radius", "4", "--periodic", "6"], "less than twice radius"),
+        (&["--radius", "4", "--periodic", "6"], "at least twice radius"),
         (&["--method", "idw", "--power", "0"], "power is 0"),
         (&["--method", "idw", "--degree", "7"], "--degree: an option of --method mls"),
         (&["--method", "sph", "--weight", "wendland2"], "--weight: an option of --method mls"),

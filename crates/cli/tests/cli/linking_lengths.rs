@@ -103,7 +103,7 @@ fn bad_input() {
         ("NaN", "--linking-lengths is NaN"),
         ("0.2,0.1,0.20", "--linking-lengths: 0.2 is named twice"),
         // The first length is valid, but nothing is written.
-        ("0.2,40", "less than twice linking_length = 20"),
+        ("0.2,40", "at least twice linking_length = 20"),
     ] {
         let line = halos(&sample(), &scratch.path("out/deep"), &["--linking-lengths", lengths]).error();
         assert!(line.contains(said), "{line}");

@@ -90,7 +90,7 @@ mod on_vulkan {
             (&["--catalog", "-"], "--catalog -: not with --device vulkan:0,0; name one device"),
             (&[twice.as_str(), "/nowhere"], "--device vulkan:0,0: one snapshot and one linking length"),
             // Errors that ranks find after the files are created.
-            (&["--linking-length", "200"], "less than twice linking_length = 100"),
+            (&["--linking-length", "200"], "at least twice linking_length = 100"),
             (&["--type", "4"], "has no particles"),
         ] {
             let device = if options[0] == "--device" { &[][..] } else { &["--device", "vulkan:0,0"] };

@@ -28,8 +28,8 @@ fn units_without_masses() {
     let path = table(&scratch, "points.ecsv", &MOVING, "1 2 3 4 5 6");
     let options = ["--eps", "1", "--min-members", "2"];
     let printed = halos(&path, &scratch.path("out"), &options).success();
-    let said = "units           lengths in comoving Mpc, velocities in km/s, as told; the unit of masses is not known: the file does not say it, \
-                and to tell it from the density of matter it lacks the masses of all particles, omega_m, a periodic box\n";
+    let said = "units           lengths in comoving Mpc, velocities in km/s, as specified; the unit of masses is not known: the file does not specify it, \
+                and inferring it from the density of matter also needs the masses of all particles, omega_m, a periodic box\n";
     assert!(printed.contains(said), "{printed}");
     let text = fs::read_to_string(scratch.path("out/halos.ecsv")).unwrap();
     for column in [
@@ -51,7 +51,7 @@ fn units_without_masses() {
         assert!(!printed.contains("left out: not known"), "{printed}");
         let printed = halos(&copy, &scratch.path(&format!("out_{ending}")), &options).success();
         assert!(
-            printed.contains("units           lengths in comoving Mpc, velocities in km/s, as told; "),
+            printed.contains("units           lengths in comoving Mpc, velocities in km/s, as specified; "),
             "{printed}"
         );
     }
@@ -64,7 +64,7 @@ fn units_that_need_h() {
     let path = table(&scratch, "points.ecsv", &columns, "1 2 3 4 5 6 1e10");
     let options = ["--eps", "1", "--min-members", "2", "--no-pictures"];
     let printed = halos(&path, &scratch.path("out"), &options).success();
-    let said = "units           lengths in comoving Mpc, masses in Msun, velocities in km/s, as told; the Hubble constant h is not known, \
+    let said = "units           lengths in comoving Mpc, masses in Msun, velocities in km/s, as specified; the Hubble constant h is not known, \
                 which Mpc needs\n";
     assert!(printed.contains(said), "{printed}");
     let text = fs::read_to_string(scratch.path("out/halos.ecsv")).unwrap();

@@ -184,7 +184,7 @@ fn tables_with_units() {
         ];
         let out = scratch.path("out");
         let report = halos(&path, &out, &[&OPTIONS[..], &known].concat()).success();
-        assert!(report.contains(", as told"), "{report}");
+        assert!(report.contains(", as specified"), "{report}");
         assert_same(&out, &expected, case);
     }
 }

@@ -88,7 +88,7 @@ impl Catalog {
         particles.check(halos.labels().as_slice().len())?;
         let said = particles.boundary()?;
         let boundary =
-            Boundary::agree(&[("the halos were found in", halos.boundary()), ("the particles are in", &said)])?;
+            Boundary::common(&[("the halos were found in", halos.boundary()), ("the particles are in", &said)])?;
         let space = boundary.space()?;
         let clusters = halos.clusters();
         let labels = halos.labels().as_slice();

@@ -53,7 +53,7 @@ mod tests {
         let meta = [
             ("box_size", Meta::Measured(32.0, Quantity::Length)),
             ("redshift", Meta::Number(1.0)),
-            ("units", Meta::Text("lengths in comoving Mpc/h, as told".into())),
+            ("units", Meta::Text("lengths in comoving Mpc/h, as specified".into())),
         ];
         let factors = Factors::new(&Units::GADGET, &UnitSystem::Physical.units(), 1.0, Some(0.5)).unwrap();
         let meta = meta_in_units(&meta, &factors);

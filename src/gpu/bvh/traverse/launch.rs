@@ -66,7 +66,7 @@ impl<S: Coordinate, const D: usize> Bvh<S, D> {
         let filter = FilteredRadius::<S, D>::new(radius, &self.space);
         let queries = QueriesLaunch::new(
             axes.arg(),
-            Buffer::from_slice(client, &[filter.sure, filter.maybe]).arg(),
+            Buffer::from_slice(client, &[filter.certain_limit, filter.possible_limit]).arg(),
             Buffer::from_slice(client, &[filter.radius2]).arg(),
         );
         WalkQueries { queries, n, own_radii: false }

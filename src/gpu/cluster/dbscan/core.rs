@@ -62,7 +62,7 @@ pub(super) fn find_core<R: Runtime, S: Coordinate, const D: usize>(
         CubeDim::new_1d(THREADS_PER_BLOCK),
         nodes.bounds.arg(),
         nodes.links.arg(),
-        Buffer::from_slice(client, &[if dense { filter.sure } else { S::from_f64(-1.0) }]).arg(),
+        Buffer::from_slice(client, &[if dense { filter.certain_limit } else { S::from_f64(-1.0) }]).arg(),
         marks.arg(),
         end as u32,
         enough,

@@ -64,7 +64,7 @@ pub(super) fn find_core<R: Runtime, S: Coordinate, const D: usize>(
         nodes.bounds.arg(),
         nodes.links.arg(),
         input(),
-        Buffer::from_slice(client, &[if dense { filter.sure } else { S::from_f64(-1.0) }]).arg(),
+        Buffer::from_slice(client, &[if dense { filter.certain_limit } else { S::from_f64(-1.0) }]).arg(),
         core.arg(),
         end as u32,
         D,

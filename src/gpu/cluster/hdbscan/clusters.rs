@@ -10,7 +10,7 @@
 use cubecl::prelude::*;
 
 use crate::cluster::CondensedCluster;
-use crate::cluster::hdbscan::clusters::{Members, name};
+use crate::cluster::hdbscan::clusters::{ChosenClusters, label_chosen};
 use crate::cluster::hdbscan::tree::CondensedTree;
 use crate::error::Result;
 use crate::gpu::buffer::{Buffer, THREADS_PER_BLOCK, blocks_for};
@@ -35,7 +35,7 @@ pub struct HdbscanClusters {
     tree: CondensedTree,
     cluster: Buffer<u32>,
     weight2: Buffer<f64>,
-    members: Members,
+    members: ChosenClusters,
     on_host: bool,
 }
 
@@ -62,7 +62,7 @@ impl HdbscanClusters {
         let (first, sizes) = (first.read(client)?, sizes.read(client)?);
         let mut named: Vec<usize> = (0..clusters).filter(|&at| sizes[at] > 0).collect();
         named.sort_unstable_by_key(|&at| first[at]);
-        let persistence = name(&mut tree, &named, &sizes);
+        let persistence = label_chosen(&mut tree, &named, &sizes);
         let label: Vec<i32> = tree.clusters.iter().map(|own| own.label.map_or(-1, |label| label as i32)).collect();
         let death: Vec<f64> = tree.clusters.iter().map(|own| own.death).collect();
         let table = ClusterLabelsLaunch::new(
@@ -140,7 +140,7 @@ impl HdbscanClusters {
     }
 }
 
-/// The selected cluster that contains each cluster: the kernel argument for [`Members`].
+/// The selected cluster that contains each cluster: the kernel argument for [`ChosenClusters`].
 #[derive(CubeType, CubeLaunch)]
 struct Membership {
     chosen: Array<u32>,

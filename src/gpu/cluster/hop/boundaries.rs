@@ -10,7 +10,7 @@
 use cubecl::prelude::*;
 
 use crate::cluster::ChainBoundary;
-use crate::cluster::hop::boundaries::density_of;
+use crate::cluster::hop::boundaries::density_of_key;
 use crate::error::Result;
 use crate::gpu::buffer::{Buffer, THREADS_PER_BLOCK, blocks_for};
 use crate::gpu::bvh::{Bvh, Coordinate};
@@ -70,7 +70,7 @@ fn boundaries_of(pairs: &[u64], descending_key: &[u64]) -> Vec<ChainBoundary> {
     let boundary = |(&pair, &descending_key): (&u64, &u64)| ChainBoundary {
         denser: (pair >> 32) as u32,
         other: pair as u32,
-        density: density_of(descending_key),
+        density: density_of_key(descending_key),
     };
     pairs.iter().zip(descending_key).map(boundary).collect()
 }

@@ -337,7 +337,7 @@ fn climb_tied<F: Float>(
     }
 }
 
-/// A key whose order is the reverse of the order of densities, as `cluster::hop::boundaries::falling`.
+/// A key whose order is the reverse of the order of densities, as `cluster::hop::boundaries::descending_key`.
 #[cube]
 pub(super) fn descending_key(density: f64) -> u64 {
     let bits = u64::reinterpret(density);

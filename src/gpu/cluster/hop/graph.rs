@@ -2,7 +2,7 @@
 
 use cubecl::prelude::*;
 
-use crate::cluster::hop::boundaries::falling as falling_of;
+use crate::cluster::hop::boundaries::descending_key as falling_of;
 use crate::cluster::{ChainBoundary, Peak};
 use crate::error::Result;
 use crate::geometry::Boundary;

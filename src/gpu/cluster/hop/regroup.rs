@@ -6,7 +6,7 @@
 
 use cubecl::prelude::*;
 
-use crate::cluster::hop::boundaries::falling;
+use crate::cluster::hop::boundaries::descending_key;
 use crate::cluster::hop::regroup::{Thresholds, regroup as regroup_chains};
 use crate::error::Result;
 use crate::gpu::buffer::{Buffer, THREADS_PER_BLOCK, blocks_for};
@@ -27,7 +27,7 @@ pub(super) fn regroup<R: Runtime>(
 ) -> Result<Halos> {
     let (n, dim) = (chains.len(), CubeDim::new_1d(THREADS_PER_BLOCK));
     let densities = gather(client, &chains.density, &chains.peaks, 1, Layout::Rows).read(client)?;
-    let boundaries = chains.boundaries.read_up_to(client, falling(thresholds.outer))?;
+    let boundaries = chains.boundaries.read_up_to(client, descending_key(thresholds.outer))?;
     let groups: Vec<u32> =
         regroup_chains(&densities, &boundaries, thresholds).into_iter().map(|group| group.unwrap_or(NONE)).collect();
     let groups = Buffer::from_slice(client, &groups);

@@ -67,7 +67,7 @@ pub(super) fn edges<R: Runtime, S: Coordinate, const D: usize>(
         best.find(client, || rounds.samples(), || rounds.least(), &rounds.component, rounds.spec.warp)?;
         let left = best.join(client, &rounds.position, &rounds.component, &components, &found)?;
         if left.len() >= components.len() {
-            return Err(Error::invariant("a component has no edge to any other component"));
+            return Err(Error::invariant("a component has no edge to another component"));
         }
         components = left;
     }

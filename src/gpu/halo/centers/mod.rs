@@ -156,7 +156,7 @@ impl<'a> CenterFinder<'a> {
         self.center.check()?;
         check_same(["the points", "the halos"], [points.device, halos.device])?;
         on_host::finder(self.center, self.masses).check_lengths(points.len, halos.labels.len())?;
-        let boundary = Boundary::agree(&[
+        let boundary = Boundary::common(&[
             ("the halos were found in", &halos.boundary),
             ("the points are in", &Boundary::of(&points.space)),
         ])?;

@@ -64,7 +64,8 @@ impl<S: Coordinate> Friends<S> {
     ) -> Self {
         let reach = FilteredRadius::<S, 3>::new(linking_length, &points.space);
         let sides = points.space.period().copied().unwrap_or([0.0; 3]);
-        let numbers: Vec<S> = sides.iter().map(|&side| S::from_f64(side)).chain([reach.sure, reach.maybe]).collect();
+        let numbers: Vec<S> =
+            sides.iter().map(|&side| S::from_f64(side)).chain([reach.certain_limit, reach.possible_limit]).collect();
         let exact: Vec<f64> = sides.into_iter().chain([reach.radius2]).collect();
         Self {
             axes: gather(client, &points.values, &halos.members, 3, Layout::Columns),

@@ -50,7 +50,7 @@ pub(in crate::gpu) fn kth_distances2<R: Runtime, S: Coordinate, const D: usize>(
     let [relative, absolute] = FilteredRadius::<S, D>::errors(&bvh.space);
     // The histogram of `bracket` distinguishes squared distances only as `f32`.
     let relative = relative + f64::from(f32::EPSILON);
-    let squares = S::SQUARES.start.max(1e-30)..S::SQUARES.end.min(1e30);
+    let squares = S::SAFE_SQUARES.start.max(1e-30)..S::SAFE_SQUARES.end.min(1e30);
     let limits = [f64::INFINITY, 1.0 - relative, absolute, squares.start, f64::INFINITY, squares.end];
     let limits = Buffer::from_slice(client, &limits);
     let approx = [0.0, (1.0 - relative).powi(-6), 2.0 * absolute, squares.start, f64::INFINITY].map(S::from_f64);

@@ -12,7 +12,7 @@ impl<S: Coordinate, const D: usize> Bvh<S, D> {
         // A rounded distance is at least this fraction of the exact one, except for errors from periodic boxes and
         // underflow.
         let [relative, absolute] = FilteredRadius::<S, D>::errors(&self.space);
-        let squares = S::SQUARES;
+        let squares = S::SAFE_SQUARES;
         Buffer::from_slice(client, &[radius2, 1.0 - relative, absolute, squares.start, f64::INFINITY, squares.end])
     }
 }

@@ -215,8 +215,8 @@ impl<S: Coordinate, const D: usize> Bvh<S, D> {
             // other rounded squares. The exponent -6 adds a margin.
             let factor = (1.0 - relative).powi(-6);
             let root = radius2.max(0.0).sqrt() + absolute;
-            let limit = if radius2 < 0.0 { -1.0 } else { (root * root).max(S::SQUARES.start) * factor };
-            let approx = [limit, factor, 2.0 * absolute, S::SQUARES.start, f64::INFINITY].map(S::from_f64);
+            let limit = if radius2 < 0.0 { -1.0 } else { (root * root).max(S::SAFE_SQUARES.start) * factor };
+            let approx = [limit, factor, 2.0 * absolute, S::SAFE_SQUARES.start, f64::INFINITY].map(S::from_f64);
             let approx = ApproxLimitsLaunch::new(Buffer::from_slice(client, &approx).arg());
             doubted = Buffer::filled(client, n + 1, 0);
             let (blocks, dim) = warp.blocks(n, approx_search::BLOCK_THREADS);

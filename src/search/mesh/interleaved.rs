@@ -19,7 +19,7 @@ use crate::search::mesh::wide_tree::Stack;
 use crate::simd::{Isa, LANES, prefetch};
 
 /// The number of rays in a packet.
-const TOGETHER: usize = 8;
+const PACKET: usize = 8;
 
 /// The walk of one ray.
 struct Walk {
@@ -47,7 +47,7 @@ impl<S: Scalar> Mesh<S> {
     /// Makes the same calls as [`cast`](Mesh::cast) for each ray, with the index of the ray. Nearer hits may come
     /// later than in `cast`.
     #[inline(always)]
-    pub(super) fn take_turns<I: Isa, H>(
+    pub(super) fn walk_interleaved<I: Isa, H>(
         &self,
         isa: I,
         rays: &[Ray<S, 3>],
@@ -58,11 +58,11 @@ impl<S: Scalar> Mesh<S> {
             return;
         }
         let mut shared = Stack::new();
-        let mut stacks: [Stack; TOGETHER] = std::array::from_fn(|_| Stack::new());
-        let mut walks = Vec::with_capacity(TOGETHER);
-        for first in (0..rays.len()).step_by(TOGETHER) {
+        let mut stacks: [Stack; PACKET] = std::array::from_fn(|_| Stack::new());
+        let mut walks = Vec::with_capacity(PACKET);
+        for first in (0..rays.len()).step_by(PACKET) {
             walks.clear();
-            let together = first..rays.len().min(first + TOGETHER);
+            let together = first..rays.len().min(first + PACKET);
             for (place, ray) in together.clone().zip(&rays[together]) {
                 if !ray.is_proper() {
                     continue;
@@ -92,12 +92,12 @@ impl<S: Scalar> Mesh<S> {
                 walk.from = from;
                 stack.assign(&shared);
             }
-            let mut left = (1 << walks.len()) - 1;
-            while left != 0 {
-                for turn in bits(left) {
-                    let (walk, stack) = (&mut walks[turn], &mut stacks[turn % TOGETHER]);
-                    if self.turn(isa, &rays[walk.ray], walk, stack, &decide, &mut visit).is_none() {
-                        left &= !(1 << turn);
+            let mut active = (1 << walks.len()) - 1;
+            while active != 0 {
+                for index in bits(active) {
+                    let (walk, stack) = (&mut walks[index], &mut stacks[index % PACKET]);
+                    if self.advance(isa, &rays[walk.ray], walk, stack, &decide, &mut visit).is_none() {
+                        active &= !(1 << index);
                     }
                 }
             }
@@ -107,7 +107,7 @@ impl<S: Scalar> Mesh<S> {
     /// Advances the walk of a ray: decides triangles or selects candidates, and continues to the next block. `None`
     /// at its end.
     #[inline(always)]
-    fn turn<I: Isa, H>(
+    fn advance<I: Isa, H>(
         &self,
         isa: I,
         ray: &Ray<S, 3>,
@@ -122,7 +122,7 @@ impl<S: Scalar> Mesh<S> {
                 walk.candidates = candidates(isa, &walk.frame_ray, block, walk.limit);
                 if walk.candidates != 0 {
                     let first = block.triangle[walk.candidates.trailing_zeros() as usize % LANES];
-                    ask_for(&self.corners[first as usize]);
+                    prefetch_all(&self.corners[first as usize]);
                     return Some(());
                 }
             }
@@ -143,7 +143,7 @@ impl<S: Scalar> Mesh<S> {
             #[inline(always)]
             |node: &Node| keys(&walk.frame_ray, node),
         )?;
-        ask_for(&self.tree.blocks[block as usize]);
+        prefetch_all(&self.tree.blocks[block as usize]);
         walk.block = Some(block);
         Some(())
     }
@@ -151,7 +151,7 @@ impl<S: Scalar> Mesh<S> {
 
 /// Prefetches all cache lines of a value.
 #[inline(always)]
-fn ask_for<T>(value: &T) {
+fn prefetch_all<T>(value: &T) {
     let start = std::ptr::from_ref(value).cast::<u8>();
     for at in (0..size_of::<T>()).step_by(64) {
         prefetch(start.wrapping_add(at));

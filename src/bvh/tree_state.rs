@@ -11,7 +11,7 @@ use crate::parallel::Kept;
 
 /// The quality of the tree, and memory for the next step. Comparisons of trees ignore it, and a clone gets no memory.
 #[derive(Debug)]
-pub(super) struct Motion<S, const D: usize> {
+pub(super) struct TreeState<S, const D: usize> {
     /// The cost of the tree as built; `None` until the first refit computes it.
     pub built: Option<Cost>,
     /// The current cost divided by the cost as built.
@@ -19,7 +19,7 @@ pub(super) struct Motion<S, const D: usize> {
     /// The measures of all nodes, computed by a refit.
     pub measures: Vec<Measure<S, D>>,
     /// Scratch memory of a rebuild.
-    pub memory: Option<Box<Memory>>,
+    pub memory: Option<Box<BuildScratch>>,
     /// Memory of earlier searches, reused by later ones.
     pub kept: Kept,
 }
@@ -41,19 +41,19 @@ pub(super) struct Measure<S, const D: usize> {
     pub has_copies: bool,
 }
 
-impl<S, const D: usize> Default for Motion<S, D> {
+impl<S, const D: usize> Default for TreeState<S, D> {
     fn default() -> Self {
         Self { built: None, degradation: 1.0, measures: vec![], memory: None, kept: Kept::default() }
     }
 }
 
-impl<S, const D: usize> Clone for Motion<S, D> {
+impl<S, const D: usize> Clone for TreeState<S, D> {
     fn clone(&self) -> Self {
         Self { built: self.built, degradation: self.degradation, ..Self::default() }
     }
 }
 
-impl<S, const D: usize> PartialEq for Motion<S, D> {
+impl<S, const D: usize> PartialEq for TreeState<S, D> {
     fn eq(&self, _other: &Self) -> bool {
         true
     }
@@ -61,10 +61,10 @@ impl<S, const D: usize> PartialEq for Motion<S, D> {
 
 /// Scratch memory of a build, next to the memory of the tree.
 #[derive(Default)]
-pub(super) struct Memory {
+pub(super) struct BuildScratch {
     /// `true` if the memory is kept for another build. Otherwise each part is freed as soon as it is no longer
     /// needed.
-    pub keeps: bool,
+    pub keep_memory: bool,
     pub split: SplitMemory,
     pub deltas: Vec<u8>,
     pub hierarchy: Hierarchy,
@@ -73,29 +73,29 @@ pub(super) struct Memory {
 }
 
 /// The part of the scratch memory that depends on the type of the stored primitives.
-pub(super) struct MemoryOf<P> {
+pub(super) struct TypedScratch<P> {
     /// Primitives of other types, converted to their stored form.
     pub copies: Vec<P>,
     pub pool: Pool<P>,
 }
 
-impl<P: Copy + bytemuck::Zeroable + Send> Default for MemoryOf<P> {
+impl<P: Copy + bytemuck::Zeroable + Send> Default for TypedScratch<P> {
     fn default() -> Self {
         Self { copies: vec![], pool: Pool::default() }
     }
 }
 
-impl std::fmt::Debug for Memory {
+impl std::fmt::Debug for BuildScratch {
     fn fmt(&self, f: &mut std::fmt::Formatter) -> std::fmt::Result {
-        f.debug_struct("Memory").finish_non_exhaustive()
+        f.debug_struct("BuildScratch").finish_non_exhaustive()
     }
 }
 
-impl Memory {
+impl BuildScratch {
     /// The part for primitives of type `P`. A part for another type is freed.
-    pub fn of<P: Any + Copy + bytemuck::Zeroable + Send + Sync>(&mut self) -> &mut MemoryOf<P> {
-        if !self.of.as_ref().is_some_and(|of| of.is::<MemoryOf<P>>()) {
-            self.of = Some(AssertUnwindSafe(Box::new(MemoryOf::<P>::default())));
+    pub fn typed<P: Any + Copy + bytemuck::Zeroable + Send + Sync>(&mut self) -> &mut TypedScratch<P> {
+        if !self.of.as_ref().is_some_and(|of| of.is::<TypedScratch<P>>()) {
+            self.of = Some(AssertUnwindSafe(Box::new(TypedScratch::<P>::default())));
         }
         match self.of.as_mut().and_then(|of| of.downcast_mut()) {
             Some(of) => of,

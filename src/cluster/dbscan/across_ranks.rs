@@ -20,7 +20,7 @@ impl Dbscan {
     pub(crate) fn check_across<const D: usize>(&self, space: &Space<D>) -> Result<()> {
         self.check_options(space)?;
         if self.weights.is_some() {
-            let sentence = "DBSCAN across ranks takes no weights; run it on one rank";
+            let sentence = "DBSCAN across ranks does not support weights; run it on one rank";
             return Err(Error::new(ErrorKind::Unsupported, sentence));
         }
         Ok(())

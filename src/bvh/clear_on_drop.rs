@@ -4,12 +4,12 @@ use crate::bvh::Bvh;
 use crate::geometry::Scalar;
 
 /// A tree during a change. If the change does not finish, the tree is emptied, so that it is never inconsistent.
-pub(super) struct Unfinished<'a, S: Scalar, const D: usize> {
+pub(super) struct ClearOnDrop<'a, S: Scalar, const D: usize> {
     tree: &'a mut Bvh<S, D>,
     is_finished: bool,
 }
 
-impl<'a, S: Scalar, const D: usize> Unfinished<'a, S, D> {
+impl<'a, S: Scalar, const D: usize> ClearOnDrop<'a, S, D> {
     pub fn new(tree: &'a mut Bvh<S, D>) -> Self {
         Self { tree, is_finished: false }
     }
@@ -23,7 +23,7 @@ impl<'a, S: Scalar, const D: usize> Unfinished<'a, S, D> {
     }
 }
 
-impl<S: Scalar, const D: usize> Drop for Unfinished<'_, S, D> {
+impl<S: Scalar, const D: usize> Drop for ClearOnDrop<'_, S, D> {
     fn drop(&mut self) {
         if !self.is_finished {
             self.tree.clear();

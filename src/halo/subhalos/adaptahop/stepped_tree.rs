@@ -5,10 +5,10 @@
 //! If one counts, the node continues with the chains of all components.
 //! Cost: O(chains and their saddles) per step. Source: Aubert, Pichon and Colombi 2004, appendix B.
 
-use super::exact::Field;
-use super::significance::Sums;
-use super::tree::{NONE, Node, Tree};
+use super::Field;
 use crate::cancel::{check, check_at};
+use crate::halo::subhalos::significance::Sums;
+use crate::halo::subhalos::tree::{NONE, Node, Tree};
 use crate::memory::{filled, zeroed};
 
 /// The density of a saddle, and the chain on its other side.
@@ -45,7 +45,7 @@ struct Task {
 }
 
 /// Computes the tree. The threshold must be normal and positive, and the fudge large enough that the threshold rises.
-pub(super) fn stepped_tree(field: &Field<'_>) -> Tree {
+pub fn stepped_tree(field: &Field<'_>) -> Tree {
     let n = field.peaks.len();
     let mut tree = Tree { nodes: vec![], of_chain: filled(n, NONE) };
     let mut steps = Steps::new(field);
@@ -53,7 +53,7 @@ pub(super) fn stepped_tree(field: &Field<'_>) -> Tree {
     while let Some(Task { node, chains, threshold }) = open.pop() {
         check();
         let components = steps.components(&chains, threshold);
-        let higher = |component: &Component| threshold * (1.0 + field.tests.fudge / component.largest.sqrt());
+        let higher = |component: &Component| threshold * (1.0 + field.criteria.fudge / component.largest.sqrt());
         let mut counting = components.iter().filter(|component| component.counts);
         match (counting.next(), counting.next()) {
             (Some(only), None) => {
@@ -153,7 +153,7 @@ impl<'a> Steps<'a> {
             largest = largest.max(sums.n);
         }
         let each = chains.iter().map(|&chain| self.above(chain, threshold));
-        let counts = field.tests.hold(&total, each, field.peaks[chains[0] as usize], threshold);
+        let counts = field.criteria.counts(&total, each, field.peaks[chains[0] as usize], threshold);
         Component { mass: total.mass, largest, counts, chains }
     }
 }

@@ -7,7 +7,7 @@ use crate::error::Result;
 use crate::geometry::{BoxSize, Space};
 
 /// The padded dimension of points, and their box.
-pub struct Wider {
+pub struct PaddedDimension {
     /// The padded dimension.
     pub dim: usize,
     /// The sides of the periodic box, one per original axis.
@@ -16,7 +16,7 @@ pub struct Wider {
     pub size: BoxSize,
 }
 
-impl Wider {
+impl PaddedDimension {
     /// Pads to the next of 2, 3, 6 and 10 dimensions. Dimensions above 10 are unchanged.
     ///
     /// # Errors

@@ -7,26 +7,13 @@
 //! decide. Source: Kruskal 1956 and Carr, Snoeyink and Axen 2003 for join trees; the tests are those of Aubert, Pichon
 //! and Colombi 2004.
 
-use super::saddles::Saddle;
-use super::significance::{Kept, Sums, Tests};
-use super::tree::{NONE, Node, Tree};
+use super::Field;
 use crate::cancel::check_at;
 use crate::cluster::union_find::UnionFind;
+use crate::halo::subhalos::saddles::Saddle;
+use crate::halo::subhalos::significance::{FieldParticle, Sums};
+use crate::halo::subhalos::tree::{NONE, Node, Tree};
 use crate::memory::filled;
-
-/// The input of the tree: particles, saddles and peaks above the threshold.
-pub(super) struct Field<'a> {
-    /// The particles, in descending order of density.
-    pub particles: &'a [Kept],
-    /// The saddles, in descending order of density, all above the threshold.
-    pub saddles: &'a [Saddle],
-    /// The densities of the peaks, in descending order, all above the threshold.
-    pub peaks: &'a [f64],
-    /// The vector from one chain's peak to another's.
-    pub offset: &'a dyn Fn(u32, u32) -> [f64; 3],
-    pub threshold: f64,
-    pub tests: Tests,
-}
 
 struct Sweep<'a> {
     field: &'a Field<'a>,
@@ -45,7 +32,7 @@ struct Sweep<'a> {
     tree: Tree,
 }
 
-pub(super) fn join_tree(field: &Field<'_>) -> Tree {
+pub fn join_tree(field: &Field<'_>) -> Tree {
     let n = field.peaks.len();
     let mut sweep = Sweep {
         field,
@@ -75,7 +62,7 @@ pub(super) fn join_tree(field: &Field<'_>) -> Tree {
 
 impl Sweep<'_> {
     /// Adds the particles denser than `density`, and returns the remaining ones.
-    fn add_above<'p>(&mut self, particles: &'p [Kept], density: f64) -> &'p [Kept] {
+    fn add_above<'p>(&mut self, particles: &'p [FieldParticle], density: f64) -> &'p [FieldParticle] {
         let end = particles.iter().position(|particle| particle.density <= density).unwrap_or(particles.len());
         for (at, particle) in particles[..end].iter().enumerate() {
             check_at(at);
@@ -99,7 +86,7 @@ impl Sweep<'_> {
         let list = std::iter::successors(Some(self.last[at]), |&chain| self.before.get(chain as usize).copied());
         let chains = list.take_while(|&chain| chain != NONE).map(|chain| &self.own[chain as usize]);
         let field = self.field;
-        self.node[at] != NONE || field.tests.hold(&self.total[at], chains, field.peaks[at], density)
+        self.node[at] != NONE || field.criteria.counts(&self.total[at], chains, field.peaks[at], density)
     }
 
     /// Makes a component a node of particles denser than `saddle`.

@@ -10,7 +10,7 @@
 use crate::error::Result;
 use crate::halo::centers::direct::{NO_TERMS, Sum, add, rounding, sums};
 use crate::halo::centers::local_expansion::leaf_interactions;
-use crate::halo::centers::members::Members;
+use crate::halo::centers::members::ScaledMembers;
 use crate::halo::centers::most_bound::{SMALL, Search, TOLERANCE_FACTOR, margin, takes_direct_sums};
 use crate::halo::centers::multipole::Multipoles;
 use crate::halo::centers::small_halo::approximate_sums;
@@ -27,12 +27,12 @@ const TASK: usize = 64;
 
 /// Bounds of the sums at targets, in the caller's units, and the number of pairs that were evaluated for them.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Known {
+pub(crate) struct SumBounds {
     bounds: Vec<[f64; 2]>,
     pairs: u64,
 }
 
-impl Known {
+impl SumBounds {
     /// Returns `true` if `terms` terms of direct sums cost less than new bounds.
     fn outweighs(&self, terms: usize) -> bool {
         terms as u64 * DIRECT_COST <= self.pairs
@@ -40,7 +40,7 @@ impl Known {
 
     /// Subtracts the terms of removed targets. `leaving` is an ascending list of indices into `targets`. If this costs
     /// too much, returns no bounds.
-    pub fn without(mut self, members: &Members, targets: &[u32], leaving: &[u32]) -> Self {
+    pub fn without(mut self, members: &ScaledMembers, targets: &[u32], leaving: &[u32]) -> Self {
         if !self.outweighs(leaving.len() * targets.len()) {
             return Self::default();
         }
@@ -70,9 +70,15 @@ impl Known {
 /// Tests for each target if its sum is at least its value in `least`. `targets` are members in ascending order,
 /// `least` is in the unit of the scaled members. `known` holds bounds for all targets or for none; they are replaced
 /// with new bounds.
-pub(crate) fn reach(members: &Members, targets: &[u32], least: &[f64], known: &mut Known) -> Result<Vec<bool>> {
+pub(crate) fn reaches_threshold(
+    members: &ScaledMembers,
+    targets: &[u32],
+    least: &[f64],
+    known: &mut SumBounds,
+) -> Result<Vec<bool>> {
     let n = targets.len();
-    let mut decided = Decided { members, targets, least, reach: zeroed(n), bounds: filled(n, [0.0; 2]), open: vec![] };
+    let mut decided =
+        ThresholdTest { members, targets, least, is_reached: zeroed(n), bounds: filled(n, [0.0; 2]), open: vec![] };
     let all = 0..n as u32;
     let was_known = known.bounds.len() == n && n > 0;
     if was_known {
@@ -103,34 +109,34 @@ pub(crate) fn reach(members: &Members, targets: &[u32], least: &[f64], known: &m
     let left: Vec<u32> = open.iter().map(|&target| targets[target as usize]).collect();
     open.iter().zip(&sums(members, &left)).for_each(|(&target, sum)| decided.by_sum(target, sum));
     known.bounds = decided.bounds.into_iter().map(|bounds| bounds.map(|bound| -members.potential(bound))).collect();
-    Ok(decided.reach)
+    Ok(decided.is_reached)
 }
 
 /// The results and bounds of the targets so far.
-struct Decided<'a> {
-    members: &'a Members,
+struct ThresholdTest<'a> {
+    members: &'a ScaledMembers,
     targets: &'a [u32],
     least: &'a [f64],
-    reach: Vec<bool>,
+    is_reached: Vec<bool>,
     bounds: Vec<[f64; 2]>,
     /// The targets that bounds do not decide.
     open: Vec<u32>,
 }
 
-impl Decided<'_> {
+impl ThresholdTest<'_> {
     fn by_sum(&mut self, target: u32, sum: &Sum) {
         let (members, target) = (self.members, target as usize);
         let sum = sum.potential(members.masses[self.targets[target] as usize], members.softening);
         let margin = 1.0 + 4.0 * rounding(members.len());
         self.bounds[target] = [sum / margin, sum * margin];
-        self.reach[target] = sum >= self.least[target];
+        self.is_reached[target] = sum >= self.least[target];
     }
 
     fn by_bounds(&mut self, target: u32, bounds: [f64; 2]) {
         let least = self.least[target as usize];
         self.bounds[target as usize] = bounds;
         let (is_above, is_below) = (bounds[0] >= least, bounds[1] < least);
-        self.reach[target as usize] = is_above;
+        self.is_reached[target as usize] = is_above;
         // Bounds that have overflowed decide nothing.
         if !is_above && !is_below {
             self.open.push(target);
@@ -139,7 +145,7 @@ impl Decided<'_> {
 }
 
 /// Decides targets by bounds that are tightened round by round. Returns the number of pairs.
-fn by_tree(decided: &mut Decided<'_>) -> Result<u64> {
+fn by_tree(decided: &mut ThresholdTest<'_>) -> Result<u64> {
     let (members, n) = (decided.members, decided.members.len());
     let multipoles = Multipoles::new(members)?;
     let search = Search::new(members, &multipoles);
@@ -178,14 +184,14 @@ mod tests {
     use super::*;
 
     /// A clump of `n` members and copies of two, the innermost ones close to each other, with different masses.
-    fn clump(n: u32, softening: f64) -> Members {
+    fn clump(n: u32, softening: f64) -> ScaledMembers {
         let place = |i: u32| {
             let (r, turn) = (f64::from(i).powf(1.3), 2.4 * f64::from(i));
             [r * turn.cos(), r * turn.sin(), r * (0.7 * f64::from(i % 17)).sin()]
         };
         let mut places: Vec<[f64; 3]> = (0..n).map(place).collect();
         places.extend_from_within(n as usize / 2..n as usize / 2 + 2);
-        Members::new(&places, |i| 1.0 + (i % 5) as f64, softening)
+        ScaledMembers::new(&places, |i| 1.0 + (i % 5) as f64, softening)
     }
 
     /// Thresholds at, just below and just above the sums, and far from them.
@@ -198,8 +204,8 @@ mod tests {
             let of = |at: usize| direct[at].potential(members.masses[targets[at] as usize], members.softening);
             let factor = |at: usize| [1.0, 1.0 + 1e-15, 1.0 - 1e-15, 0.98, 1.02, 1e-3, 0.0, 1e3][at % 8];
             let least: Vec<f64> = (0..targets.len()).map(|at| of(at) * factor(at)).collect();
-            let mut known = Known::default();
-            let found = reach(&members, &targets, &least, &mut known).unwrap();
+            let mut known = SumBounds::default();
+            let found = reaches_threshold(&members, &targets, &least, &mut known).unwrap();
             assert!(found.iter().enumerate().all(|(at, &found)| found == (of(at) >= least[at])), "{n} {softening}");
             assert!(found.contains(&false));
             let holds = |at: usize| {
@@ -214,18 +220,18 @@ mod tests {
     fn as_direct_sums_decide_without_some() {
         for (n, softening) in [(400, 5.0), (4000, 0.0), (4000, 50.0)] {
             let mut rows: Vec<u32> = (0..n).collect();
-            let mut known = Known::default();
+            let mut known = SumBounds::default();
             for leave in [7, 3, 1, n as usize / 2, 2] {
                 let whole = clump(n, softening);
                 let places: Vec<[f64; 3]> = rows.iter().map(|&row| whole.position(row as usize)).collect();
-                let members = Members::new(&places, |i| whole.masses[rows[i] as usize], whole.softening);
+                let members = ScaledMembers::new(&places, |i| whole.masses[rows[i] as usize], whole.softening);
                 let targets: Vec<u32> = (0..rows.len() as u32).collect();
                 let direct = sums(&members, &targets);
                 let of = |at: usize| direct[at].potential(members.masses[at], members.softening);
                 let factor = |at: usize| [1.0, 1.0 + 1e-15, 1.0 - 1e-15, 0.98, 1.02, 1e-3, 0.0, 1e3][at % 8];
                 let least: Vec<f64> = (0..targets.len()).map(|at| of(at) * factor(at)).collect();
                 let pairs = known.pairs;
-                let found = reach(&members, &targets, &least, &mut known).unwrap();
+                let found = reaches_threshold(&members, &targets, &least, &mut known).unwrap();
                 assert!(found.iter().enumerate().all(|(at, &found)| found == (of(at) >= least[at])), "{n} {softening}");
                 let leaving: Vec<u32> = (0..leave as u32).map(|at| at * (targets.len() / leave) as u32).collect();
                 known = known.without(&members, &targets, &leaving);
@@ -237,11 +243,11 @@ mod tests {
 
     #[test]
     fn all_in_one_place() {
-        let members = Members::new(&[[0.0; 3]; 2000], |i| if i == 7 { 2.0 } else { 1.0 }, 0.5);
+        let members = ScaledMembers::new(&[[0.0; 3]; 2000], |i| if i == 7 { 2.0 } else { 1.0 }, 0.5);
         let targets: Vec<u32> = (0..2000).collect();
         let [light, heavy] = [0, 7].map(|at| sums(&members, &[at])[0].potential(members.masses[at as usize], 0.5));
         assert!(heavy < light);
-        let found = reach(&members, &targets, &[light; 2000], &mut Known::default()).unwrap();
+        let found = reaches_threshold(&members, &targets, &[light; 2000], &mut SumBounds::default()).unwrap();
         assert!((0..2000).all(|at| found[at] == (at != 7)));
     }
 }

@@ -18,7 +18,7 @@ pub(crate) fn groups(leaf: Range<usize>) -> impl Iterator<Item = Range<usize>> {
 }
 
 /// Copied points.
-pub(crate) struct Nearby<S, const D: usize> {
+pub(crate) struct LeafNeighborhood<S, const D: usize> {
     /// One array per axis, padded so that a block can extend past the end.
     axes: [Vec<S>; D],
     /// The position of each point in tree order, padded as well.
@@ -28,7 +28,7 @@ pub(crate) struct Nearby<S, const D: usize> {
     pub is_open: bool,
 }
 
-impl<S: Scalar, const D: usize> Nearby<S, D> {
+impl<S: Scalar, const D: usize> LeafNeighborhood<S, D> {
     pub fn new() -> Self {
         Self { axes: [const { Vec::new() }; D], positions: vec![], len: 0, is_open: true }
     }

@@ -17,23 +17,27 @@ const _: () = assert!(LEAF <= u32::BITS as usize && LEAF.is_multiple_of(LANES));
 ///
 /// `GENERAL` selects at compile time between open space and the general case: across the periodic boundary, or with
 /// scaled distances. Most of a periodic box is far from its boundary, and most point clouds need no scaling. All
-/// squared distances and limits in `S` are in the predicate's unit.
-pub(crate) struct BallPredicate<'a, S, const D: usize, const GENERAL: bool> {
+/// squared distances and limits in `S` are in the test's unit.
+pub(crate) struct RadiusTest<'a, S, const D: usize, const GENERAL: bool> {
     tree: &'a Bvh<S, D>,
     metric: Metric<S, D, GENERAL>,
     space: Space<D>,
     scale: f64,
-    pub reach: FilteredRadius<S, D>,
+    pub thresholds: FilteredRadius<S, D>,
 }
 
-impl<'a, S: Scalar, const D: usize> BallPredicate<'a, S, D, true> {
-    /// The predicate for places where the open one is not valid: see [`BallPredicate::is_for`].
+impl<'a, S: Scalar, const D: usize> RadiusTest<'a, S, D, true> {
+    /// The test for places where the open one is not valid: see [`RadiusTest::is_for`].
     pub fn general(tree: &'a Bvh<S, D>, radius: f64) -> Self {
-        let scale = if S::NARROW && scale::has_differences(&tree.bounds()) {
+        let scale = if S::IS_F32 && scale::has_differences(&tree.bounds()) {
             match (radius * radius).sqrt() {
                 // Only copies are within a radius of 0, and must be distinguished from near points.
-                0.0 => FilteredRadius::<S, D>::unit(scale::extent(&tree.bounds()), tree.space(), scale::LEAST_EXTENT),
-                radius => FilteredRadius::<S, D>::unit(radius, tree.space(), scale::LEAST),
+                0.0 => FilteredRadius::<S, D>::unit(
+                    scale::extent(&tree.bounds()),
+                    tree.space(),
+                    scale::MIN_EXTENT_EXPONENT,
+                ),
+                radius => FilteredRadius::<S, D>::unit(radius, tree.space(), scale::MIN_EXPONENT),
             }
         } else {
             1.0
@@ -41,14 +45,14 @@ impl<'a, S: Scalar, const D: usize> BallPredicate<'a, S, D, true> {
         Self::scaled(tree, radius, scale)
     }
 
-    /// The same predicate in another unit, which must be 1 unless the type is narrow.
+    /// The same test in another unit, which must be 1 unless the type is narrow.
     #[inline(always)]
-    pub fn in_another(&self, unit: f64) -> Self {
-        let reach = FilteredRadius::squared(self.reach.radius2, &self.space, unit);
-        Self { metric: Metric::scaled(&self.space, unit), scale: unit, reach, ..*self }
+    pub fn with_unit(&self, unit: f64) -> Self {
+        let thresholds = FilteredRadius::squared(self.thresholds.radius2, &self.space, unit);
+        Self { metric: Metric::scaled(&self.space, unit), scale: unit, thresholds, ..*self }
     }
 
-    /// Returns `true` if the open predicate is not valid for searches from `bounds`.
+    /// Returns `true` if the open test is not valid for searches from `bounds`.
     ///
     /// If the unit is not that of the coordinates, it is valid nowhere. Otherwise it is invalid if the radius touches
     /// a face of the periodic box, so that pairs may meet across it.
@@ -56,7 +60,7 @@ impl<'a, S: Scalar, const D: usize> BallPredicate<'a, S, D, true> {
     pub fn is_for(&self, bounds: &Aabb<S, D>) -> bool {
         // Underflow blurs smaller squares: points that are farther apart may seem to be within a radius.
         const BLURRED: f64 = 1e-300;
-        let radius = self.reach.radius2.max(BLURRED).sqrt();
+        let radius = self.thresholds.radius2.max(BLURRED).sqrt();
         self.scale != 1.0
             || self.space.period().is_some_and(|period| {
                 // A box may extend across the boundary from any place.
@@ -71,8 +75,8 @@ impl<'a, S: Scalar, const D: usize> BallPredicate<'a, S, D, true> {
     }
 }
 
-impl<S: Scalar, const D: usize> BallPredicate<'_, S, D, true> {
-    /// Returns `true` if the open predicate is valid between two boxes, with the limits of this predicate.
+impl<S: Scalar, const D: usize> RadiusTest<'_, S, D, true> {
+    /// Returns `true` if the open test is valid between two boxes, with the limits of this test.
     ///
     /// The unit must be that of the coordinates, and all points must be nearer to each other than to any image.
     #[inline(always)]
@@ -84,20 +88,20 @@ impl<S: Scalar, const D: usize> BallPredicate<'_, S, D, true> {
     }
 }
 
-impl<'a, S: Scalar, const D: usize, const GENERAL: bool> BallPredicate<'a, S, D, GENERAL> {
-    /// A predicate in the unit of the coordinates.
+impl<'a, S: Scalar, const D: usize, const GENERAL: bool> RadiusTest<'a, S, D, GENERAL> {
+    /// A test in the unit of the coordinates.
     pub fn new(tree: &'a Bvh<S, D>, radius: f64) -> Self {
         Self::scaled(tree, radius, 1.0)
     }
 
-    /// A predicate that multiplies distances by `scale`, which must be 1 unless the predicate is general and the type
+    /// A test that multiplies distances by `scale`, which must be 1 unless the test is general and the type
     /// narrow.
     #[inline(always)]
     pub fn scaled(tree: &'a Bvh<S, D>, radius: f64, scale: f64) -> Self {
         let space = if GENERAL { *tree.space() } else { Space::OPEN };
         let radius2 = if radius >= 0.0 { radius * radius } else { -1.0 };
-        let reach = FilteredRadius::squared(radius2, &space, scale);
-        Self { tree, metric: Metric::scaled(&space, scale), space, scale, reach }
+        let thresholds = FilteredRadius::squared(radius2, &space, scale);
+        Self { tree, metric: Metric::scaled(&space, scale), space, scale, thresholds }
     }
 
     /// The factor that multiplies distances before they are squared.
@@ -109,36 +113,36 @@ impl<'a, S: Scalar, const D: usize, const GENERAL: bool> BallPredicate<'a, S, D,
     /// An upper bound on the squared distance that `S` computes if the exact one is at most `radius2`.
     #[inline(always)]
     pub fn limit(&self, radius2: f64) -> S {
-        let scale = if GENERAL && S::NARROW { self.scale } else { 1.0 };
-        FilteredRadius::squared(radius2, &self.space, scale).maybe
+        let scale = if GENERAL && S::IS_F32 { self.scale } else { 1.0 };
+        FilteredRadius::squared(radius2, &self.space, scale).possible_limit
     }
 
     /// A squared distance up to which, as computed in `S`, the exact one is certainly at most `radius2`; negative if
     /// there is no such bound.
     #[inline(always)]
     pub fn sure_limit(&self, radius2: f64) -> S {
-        let scale = if GENERAL && S::NARROW { self.scale } else { 1.0 };
-        FilteredRadius::squared(radius2, &self.space, scale).sure
+        let scale = if GENERAL && S::IS_F32 { self.scale } else { 1.0 };
+        FilteredRadius::squared(radius2, &self.space, scale).certain_limit
     }
 
-    /// A squared distance converted to the predicate's unit, rounded to `S`.
+    /// A squared distance converted to the test's unit, rounded to `S`.
     #[inline(always)]
     pub fn in_unit(&self, distance2: f64) -> S {
-        let scale = if GENERAL && S::NARROW { self.scale } else { 1.0 };
+        let scale = if GENERAL && S::IS_F32 { self.scale } else { 1.0 };
         S::from_f64(distance2 * scale * scale)
     }
 
     /// An upper bound on the exact squared distance, given the one that `S` computes.
     #[inline(always)]
     pub fn at_most(&self, distance2: S) -> f64 {
-        let scale = if GENERAL && S::NARROW { self.scale } else { 1.0 };
+        let scale = if GENERAL && S::IS_F32 { self.scale } else { 1.0 };
         FilteredRadius::at_most(distance2, &self.space, scale)
     }
 
     /// A lower bound on the exact squared distance, given the one that `S` computes.
     #[inline(always)]
     pub fn at_least(&self, distance2: S) -> f64 {
-        let scale = if GENERAL && S::NARROW { self.scale } else { 1.0 };
+        let scale = if GENERAL && S::IS_F32 { self.scale } else { 1.0 };
         FilteredRadius::at_least(distance2, &self.space, scale)
     }
 
@@ -151,14 +155,15 @@ impl<'a, S: Scalar, const D: usize, const GENERAL: bool> BallPredicate<'a, S, D,
     /// Returns `true` if any point of `bounds` may be within the radius of any point of `of`.
     #[inline(always)]
     pub fn meets(&self, of: &Aabb<S, D>, bounds: &Aabb<S, D>) -> bool {
-        self.metric.min_distance2(of, bounds) <= self.reach.maybe
+        self.metric.min_distance2(of, bounds) <= self.thresholds.possible_limit
     }
 
     /// Returns `true` if every point of `bounds` is certainly within the radius of every point of `of`.
     #[inline(always)]
     pub fn covers(&self, of: &Aabb<S, D>, bounds: &Aabb<S, D>) -> bool {
         let max_distance2 = self.metric.max_distance2(of, bounds);
-        max_distance2 <= self.reach.sure || (max_distance2 <= self.reach.maybe && self.covers_exactly(of, bounds))
+        max_distance2 <= self.thresholds.certain_limit
+            || (max_distance2 <= self.thresholds.possible_limit && self.covers_exactly(of, bounds))
     }
 
     /// Same as [`covers`](Self::covers) in `f64`, if `S` is not certain. This happens mainly at a radius of 0 and at
@@ -170,7 +175,7 @@ impl<'a, S: Scalar, const D: usize, const GENERAL: bool> BallPredicate<'a, S, D,
             let [from, to]: [f64; 2] = [of.lo[k].into(), of.hi[k].into()];
             (Into::<f64>::into(bounds.hi[k]) - from).max(to - Into::<f64>::into(bounds.lo[k]))
         };
-        (0..D).map(span).fold(0.0, |sum, span| sum + span * span) <= self.reach.radius2
+        (0..D).map(span).fold(0.0, |sum, span| sum + span * span) <= self.thresholds.radius2
     }
 
     /// The exact squared distance, which decides.
@@ -219,9 +224,9 @@ impl<'a, S: Scalar, const D: usize, const GENERAL: bool> BallPredicate<'a, S, D,
         let points = self.tree.holds_points();
         let (mut sure, mut maybe) = (0, 0);
         for block in 0..leaf.count() {
-            let lanes = self.lanes(of, leaf, block, points);
-            sure |= S::at_most(isa, &lanes, self.reach.sure) << (block * LANES);
-            maybe |= S::at_most(isa, &lanes, self.reach.maybe) << (block * LANES);
+            let lanes = self.approx_distances2(of, leaf, block, points);
+            sure |= S::at_most(isa, &lanes, self.thresholds.certain_limit) << (block * LANES);
+            maybe |= S::at_most(isa, &lanes, self.thresholds.possible_limit) << (block * LANES);
         }
         // The lanes behind the end of the leaf were tested as well.
         let own = low_bits(leaf.len);
@@ -235,26 +240,28 @@ impl<'a, S: Scalar, const D: usize, const GENERAL: bool> BallPredicate<'a, S, D,
         self.mask(
             leaf,
             #[inline(always)]
-            |block| S::at_most(isa, &self.lanes_by::<I>(of, leaf, block, false), self.reach.maybe),
+            |block| {
+                S::at_most(isa, &self.distances2_outlined::<I>(of, leaf, block, false), self.thresholds.possible_limit)
+            },
         )
     }
 
     /// A mask of the primitives of a leaf whose squared distance from `of`, computed in `S`, is at most `limit`. `of`
     /// must be a point unless boxes are stored.
     #[inline(always)]
-    pub fn closer<I: Isa>(&self, isa: I, of: &Aabb<S, D>, leaf: &Blocks<'_, S, D>, limit: S) -> u32 {
+    pub fn within_limit<I: Isa>(&self, isa: I, of: &Aabb<S, D>, leaf: &Blocks<'_, S, D>, limit: S) -> u32 {
         let points = self.tree.holds_points();
         self.mask(
             leaf,
             #[inline(always)]
-            |block| S::at_most(isa, &self.lanes_by::<I>(of, leaf, block, points), limit),
+            |block| S::at_most(isa, &self.distances2_outlined::<I>(of, leaf, block, points), limit),
         )
     }
 
     /// Calls `visit` with the position and the squared distance, computed in `S`, of each primitive of a leaf whose
     /// squared distance from the point `of` is at most `limit`. Only for stored points.
     #[inline(always)]
-    pub fn each_closer<I: Isa>(
+    pub fn for_each_within_limit<I: Isa>(
         &self,
         isa: I,
         of: &Aabb<S, D>,
@@ -263,7 +270,7 @@ impl<'a, S: Scalar, const D: usize, const GENERAL: bool> BallPredicate<'a, S, D,
         mut visit: impl FnMut(usize, S),
     ) {
         for block in 0..leaf.count() {
-            let lanes = self.lanes_by::<I>(of, leaf, block, true);
+            let lanes = self.distances2_outlined::<I>(of, leaf, block, true);
             let own = low_bits((leaf.len - block * LANES).min(LANES));
             for bit in bits(S::at_most(isa, &lanes, limit) & own) {
                 visit(leaf.first + block * LANES + bit, lanes[bit]);
@@ -273,12 +280,18 @@ impl<'a, S: Scalar, const D: usize, const GENERAL: bool> BallPredicate<'a, S, D,
 
     /// A mask of the primitives of a leaf whose squared distance from `of` is at most their own limit.
     #[inline(always)]
-    pub fn closer_each<I: Isa>(&self, isa: I, of: &Aabb<S, D>, leaf: &Blocks<'_, S, D>, limits: &[S; LEAF]) -> u32 {
+    pub fn within_own_limits<I: Isa>(
+        &self,
+        isa: I,
+        of: &Aabb<S, D>,
+        leaf: &Blocks<'_, S, D>,
+        limits: &[S; LEAF],
+    ) -> u32 {
         self.mask(
             leaf,
             #[inline(always)]
             |block| {
-                let mut beyond = self.lanes_by::<I>(of, leaf, block, false);
+                let mut beyond = self.distances2_outlined::<I>(of, leaf, block, false);
                 for (beyond, &limit) in beyond.iter_mut().zip(&limits[block * LANES..]) {
                     // The difference of two infinities would be NaN.
                     *beyond = beyond.min(S::MAX) - limit;
@@ -302,27 +315,37 @@ impl<'a, S: Scalar, const D: usize, const GENERAL: bool> BallPredicate<'a, S, D,
         leaf: &Blocks<'_, S, D>,
         limits: &[S; LEAF],
     ) -> bool {
-        scale::extent(node) <= extent && self.closer_each(isa, node, leaf, limits) == 0
+        scale::extent(node) <= extent && self.within_own_limits(isa, node, leaf, limits) == 0
     }
 
     /// The squared distances from `of` to a block of a leaf. `points` selects distances of points instead of boxes.
     #[inline(always)]
-    pub fn lanes_by<I: Isa>(&self, of: &Aabb<S, D>, leaf: &Blocks<'_, S, D>, block: usize, points: bool) -> Lanes<S> {
+    pub fn distances2_outlined<I: Isa>(
+        &self,
+        of: &Aabb<S, D>,
+        leaf: &Blocks<'_, S, D>,
+        block: usize,
+        points: bool,
+    ) -> Lanes<S> {
         if const { I::OUTLINED } {
             self.lanes_called(of, leaf, block, points)
         } else {
-            self.lanes(of, leaf, block, points)
+            self.approx_distances2(of, leaf, block, points)
         }
     }
 
     #[inline(never)]
     fn lanes_called(&self, of: &Aabb<S, D>, leaf: &Blocks<'_, S, D>, block: usize, points: bool) -> Lanes<S> {
-        self.lanes(of, leaf, block, points)
+        self.approx_distances2(of, leaf, block, points)
     }
 
     #[inline(always)]
-    fn lanes(&self, of: &Aabb<S, D>, leaf: &Blocks<'_, S, D>, block: usize, points: bool) -> Lanes<S> {
-        if points { self.metric.lanes(&of.lo, leaf, block) } else { self.metric.box_lanes(of, leaf, block) }
+    fn approx_distances2(&self, of: &Aabb<S, D>, leaf: &Blocks<'_, S, D>, block: usize, points: bool) -> Lanes<S> {
+        if points {
+            self.metric.point_distances2(&of.lo, leaf, block)
+        } else {
+            self.metric.box_distances2(of, leaf, block)
+        }
     }
 
     /// A mask of the primitives of a leaf, combined from the masks of its blocks.
@@ -340,55 +363,55 @@ impl<'a, S: Scalar, const D: usize, const GENERAL: bool> BallPredicate<'a, S, D,
     #[inline(never)]
     fn decide(&self, of: &Aabb<S, D>, start: usize, sure: u32, maybe: u32) -> u32 {
         bits(maybe & !sure)
-            .filter(|&bit| self.distance2(of, start + bit) <= self.reach.radius2)
+            .filter(|&bit| self.distance2(of, start + bit) <= self.thresholds.radius2)
             .fold(sure, |hits, bit| hits | 1 << bit)
     }
 }
 
-/// Both predicates of a radius: most leaves are far from a periodic boundary, and most radii need no scaling.
-pub(crate) struct BallPredicates<'a, S, const D: usize> {
-    pub open: BallPredicate<'a, S, D, false>,
-    pub general: BallPredicate<'a, S, D, true>,
-    /// `true` if the open predicate is invalid somewhere.
+/// Both tests of a radius: most leaves are far from a periodic boundary, and most radii need no scaling.
+pub(crate) struct RadiusTests<'a, S, const D: usize> {
+    pub open: RadiusTest<'a, S, D, false>,
+    pub general: RadiusTest<'a, S, D, true>,
+    /// `true` if the open test is invalid somewhere.
     is_general: bool,
 }
 
-impl<'a, S: Scalar, const D: usize> BallPredicates<'a, S, D> {
+impl<'a, S: Scalar, const D: usize> RadiusTests<'a, S, D> {
     pub fn new(tree: &'a Bvh<S, D>, radius: f64) -> Self {
-        let general = BallPredicate::general(tree, radius);
+        let general = RadiusTest::general(tree, radius);
         let is_general = general.scale != 1.0 || tree.space().period().is_some();
-        Self { open: BallPredicate::new(tree, radius), general, is_general }
+        Self { open: RadiusTest::new(tree, radius), general, is_general }
     }
 
-    /// Returns `true` if the general predicate must be used somewhere.
+    /// Returns `true` if the general test must be used somewhere.
     #[inline(always)]
     pub fn has_general(&self) -> bool {
         self.is_general
     }
 
-    /// Returns `true` if the general predicate must be used from `bounds`. It may be used everywhere.
+    /// Returns `true` if the general test must be used from `bounds`. It may be used everywhere.
     #[inline(always)]
     pub fn is_general(&self, bounds: &Aabb<S, D>) -> bool {
         self.is_general && self.general.is_for(bounds)
     }
 }
 
-/// `with_predicate!(I, predicates, node, |predicate| body)` runs the body with the open predicate, or with the
+/// `with_radius_test!(I, tests, node, |test| body)` runs the body with the open test, or with the
 /// general one if `node` requires it. An outlined instruction set, for which size matters more than speed, always
 /// uses the general one.
-macro_rules! with_predicate {
-    ($isa:ident, $predicates:expr, $node:expr, |$predicate:ident| $body:expr) => {{
-        let predicates = &$predicates;
+macro_rules! with_radius_test {
+    ($isa:ident, $tests:expr, $node:expr, |$test:ident| $body:expr) => {{
+        let tests = &$tests;
         if const { $isa::OUTLINED } {
-            let $predicate = &predicates.general;
+            let $test = &tests.general;
             $body
-        } else if predicates.is_general(&$node.bounds) {
-            let $predicate = &predicates.general;
+        } else if tests.is_general(&$node.bounds) {
+            let $test = &tests.general;
             $body
         } else {
-            let $predicate = &predicates.open;
+            let $test = &tests.open;
             $body
         }
     }};
 }
-pub(crate) use with_predicate;
+pub(crate) use with_radius_test;

@@ -8,7 +8,7 @@ use crate::cluster::mst::Edge;
 use crate::memory::{filled, zeroed};
 
 /// A cluster before clusters are numbered. Children come before their parent.
-pub(crate) struct Growing {
+pub(crate) struct UnnumberedCluster {
     /// The parent; for the root a number that no cluster has.
     pub parent: u32,
     pub birth2: f64,
@@ -22,7 +22,7 @@ pub(crate) struct Growing {
 }
 
 /// For each point, the next point on the path along the tree to point 0.
-pub(super) fn above(n: usize, edges: &[Edge]) -> Vec<u32> {
+pub(super) fn parents_to_point_0(n: usize, edges: &[Edge]) -> Vec<u32> {
     // The number of remaining neighbours of each point and their XOR: with one left, that neighbour.
     let mut left = filled(n, (0u32, 0));
     for &Edge { low, high, .. } in edges {
@@ -49,9 +49,9 @@ pub(super) fn above(n: usize, edges: &[Edge]) -> Vec<u32> {
 
 /// Ranks clusters by their smallest member. `rank` must hold the smallest of the points whose last cluster is this
 /// one.
-pub(crate) fn rank_by_smallest_member(clusters: &mut [Growing]) {
+pub(crate) fn rank_by_smallest_member(clusters: &mut [UnnumberedCluster]) {
     for at in 0..clusters.len() {
-        let Growing { parent, rank, .. } = clusters[at];
+        let UnnumberedCluster { parent, rank, .. } = clusters[at];
         if let Some(parent) = clusters.get_mut(parent as usize) {
             parent.rank = parent.rank.min(rank);
         }
@@ -60,7 +60,7 @@ pub(crate) fn rank_by_smallest_member(clusters: &mut [Growing]) {
 
 /// The clusters in the order in which a breadth-first walk through the dendrogram reaches their splits, siblings by
 /// rank.
-pub(super) fn breadth_first(clusters: &[Growing]) -> Vec<u32> {
+pub(super) fn breadth_first(clusters: &[UnnumberedCluster]) -> Vec<u32> {
     // The children of each cluster as lists: their offsets and their values.
     let root = clusters.len() - 1;
     let mut begin = zeroed(clusters.len() + 1);

@@ -96,12 +96,12 @@ impl<S: Scalar, const D: usize> SortedPrimitives<S, D> {
         bounds: &Aabb<S, D>,
         memory: &mut SplitMemory,
         pool: &mut Pool<P>,
-        keeps: bool,
+        keep_memory: bool,
     ) -> Result<Self> {
         let n = source.len();
         let Self { mut lo, hi, index, mut deltas } = self;
         let mut buckets = Buckets::split_in(source, index, memory);
-        if keeps {
+        if keep_memory {
             pool.reserve(&buckets.firsts);
         } else {
             *memory = SplitMemory::default();

@@ -6,36 +6,36 @@
 
 use crate::search::mesh::frame::{Frame, PADDING, magnitude};
 use crate::search::mesh::wide_node::{BLOCK, Node};
-use crate::search::mesh::wide_tree::{Block, WideTree};
+use crate::search::mesh::wide_tree::{TriangleBlock, WideTree};
 use crate::simd::LANES;
 
 /// Visits blocks that may have a triangle within a distance in the caller's unit. `visit` returns the new distance.
 #[cold]
-pub(super) fn walk_from_afar(
+pub(super) fn walk_f64(
     tree: &WideTree,
     frame: &Frame,
     point: [f64; 3],
     within: f64,
-    mut visit: impl FnMut(&Block) -> f64,
+    mut visit: impl FnMut(&TriangleBlock) -> f64,
 ) {
     let from = frame.place(point);
     // Corners are rounded by less than the padding. The errors of distances are relative to their values.
     let error = PADDING + 64.0 * f64::EPSILON * magnitude(&from);
-    let reach = |within: f64| frame.length(within) + error;
-    let mut limit = reach(within);
-    let mut left = vec![(0.0, tree.root)];
-    while let Some((distance, at)) = left.pop() {
+    let limit_of = |within: f64| frame.length(within) + error;
+    let mut limit = limit_of(within);
+    let mut stack = vec![(0.0, tree.root)];
+    while let Some((distance, at)) = stack.pop() {
         if distance > limit {
             continue;
         }
         if at & BLOCK != 0 {
-            limit = reach(visit(&tree.blocks[(at ^ BLOCK) as usize]));
+            limit = limit_of(visit(&tree.blocks[(at ^ BLOCK) as usize]));
             continue;
         }
-        let (node, first) = (&tree.nodes[at as usize], left.len());
-        left.extend((0..LANES).map(|lane| (distance_to(node, lane, &from), node.child[lane])));
+        let (node, first) = (&tree.nodes[at as usize], stack.len());
+        stack.extend((0..LANES).map(|lane| (distance_to(node, lane, &from), node.child[lane])));
         // The farthest child lies deepest in the stack. The distance to a missing child is infinite.
-        left[first..].sort_unstable_by(|a, b| b.0.total_cmp(&a.0));
+        stack[first..].sort_unstable_by(|a, b| b.0.total_cmp(&a.0));
     }
 }
 
