@@ -170,9 +170,11 @@ impl Flags {
         result.unwrap_or_else(|payload| match payload.downcast::<Ended>() {
             Ok(ended) => Err(match *ended {
                 Ended::Cancelled => Error::new(ErrorKind::Cancelled, "the call was cancelled"),
-                Ended::WithoutMemory(0) => Error::new(ErrorKind::Memory, "not enough memory for this call"),
+                Ended::WithoutMemory(0) => {
+                    Error::new(ErrorKind::Memory, "not enough memory: an allocation failed on another thread")
+                }
                 Ended::WithoutMemory(bytes) => {
-                    let sentence = format!("not enough memory for this call: cannot allocate {bytes} bytes");
+                    let sentence = format!("not enough memory: cannot allocate {bytes} bytes");
                     Error::new(ErrorKind::Memory, sentence)
                 }
             }),

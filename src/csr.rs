@@ -210,7 +210,7 @@ impl<T: Copy> RowWriter<'_, T> {
     /// No row is written by two threads at once.
     #[inline(always)]
     pub unsafe fn write(&self, row: usize, values: impl Iterator<Item = T>) {
-        assert!(row < self.rows, "row {row} is behind the last");
+        assert!(row < self.rows, "row {row} is out of bounds");
         // No overflow: `from_rows` has allocated `rows * length` values.
         let first = row * self.length;
         for (at, value) in (first..first + self.length).zip(values) {
@@ -233,7 +233,7 @@ impl<'a, T> RowWriter<'a, T> {
     /// No row is written by two threads at once.
     #[inline(always)]
     pub unsafe fn replace(&self, row: usize, value: T) {
-        assert!(row < self.rows && self.length == 1, "row {row} is behind the last");
+        assert!(row < self.rows && self.length == 1, "row {row} is out of bounds");
         // SAFETY: `row < self.rows`, the number of values, because rows have length 1; both were asserted above.
         // `values` is borrowed mutably, and the caller promises that no other thread writes this row.
         unsafe { *self.start.add(row) = value };

@@ -91,20 +91,26 @@ pub fn fof(ranks: &dyn Communicator, own: Result<(Snapshot, FofOptions)>) -> Res
 fn check(options: &FofOptions) -> Result<Option<CenterKind>> {
     let FofOptions { rows, center, box_size, .. } = *options;
     if rows > types::ROWS_ON_RANK_0 {
-        return Err(refused(format!("rows is {rows}; it must be ROPEWALK_NO_ROWS or one of those that follow it")));
+        return Err(refused(format!(
+            "rows must be ROPEWALK_NO_ROWS, ROPEWALK_ROWS_OF_OWNERS or ROPEWALK_ROWS_ON_RANK_0, got {rows}"
+        )));
     }
     let kind = match center {
         types::NO_CENTER => None,
         types::MOST_BOUND => Some(CenterKind::MostBound),
         types::MOST_CONNECTED => Some(CenterKind::MostConnected),
         types::SHRINKING_SPHERE => Some(CenterKind::ShrinkingSphere),
-        _ => return Err(refused(format!("center is {center}; there is no centre of this number"))),
+        _ => {
+            return Err(refused(format!(
+                "center must be ROPEWALK_NO_CENTER, ROPEWALK_MOST_BOUND, ROPEWALK_MOST_CONNECTED or ROPEWALK_SHRINKING_SPHERE, got {center}"
+            )));
+        }
     };
     if rows == types::NO_ROWS && kind.is_some() {
-        return Err(refused("center is given, but rows asks for no catalogue"));
+        return Err(refused("center requires a catalogue, but rows is ROPEWALK_NO_ROWS"));
     }
     if rows != types::NO_ROWS && box_size.iter().any(|side| side.to_bits() != box_size[0].to_bits()) {
-        return Err(refused(format!("box_size is {box_size:?}; a catalogue needs a cube, or zeros for open space")));
+        return Err(refused(format!("a catalogue requires a cube, or zeros for open space; box_size is {box_size:?}")));
     }
     Ok(kind)
 }

@@ -104,7 +104,7 @@ impl<'a, S: Scalar, const D: usize> Domain<'a, S, D> {
             Ok((space, check(points, &space)?))
         });
         let (space, own) = agree(ranks, own)?;
-        let mut options = vec![("how points are shared out (0 evenly, 1 by weight, 2 in place)", share.number())];
+        let mut options = vec![("distribution of points (0 even, 1 weighted, 2 in place)", share.number())];
         options.extend((0..D).map(|k| ("periodic", space.period().map_or(0.0, |period| period[k]))));
         check_same(ranks, &options)?;
         let starts = starts(ranks, points.len())?;

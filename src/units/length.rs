@@ -102,7 +102,7 @@ impl FromStr for LengthUnit {
                 Ok(Self { mpc, per_h, frame })
             }
             _ => Err(errors::unknown_unit(
-                "length",
+                "unit of length",
                 text,
                 "Mpc/h, kpc/h, Mpc, kpc, pc, Gpc, m, km or cm, with a p before it for physical lengths",
             )),

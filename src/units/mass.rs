@@ -78,7 +78,7 @@ impl FromStr for MassUnit {
                 let decade = 10f64.powf(msun.log10().round());
                 Ok(Self { msun: if (msun / decade - 1.0).abs() < 1e-3 { decade } else { msun }, per_h })
             }
-            _ => Err(errors::unknown_unit("mass", text, "1e10 Msun/h, Msun/h, 1e10 Msun, Msun, g or kg")),
+            _ => Err(errors::unknown_unit("unit of mass", text, "1e10 Msun/h, Msun/h, 1e10 Msun, Msun, g or kg")),
         }
     }
 }

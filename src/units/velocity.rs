@@ -74,7 +74,7 @@ impl FromStr for VelocityUnit {
         });
         match found {
             Some(km_s) => Ok(Self { km_s, is_internal }),
-            _ => Err(errors::unknown_unit("velocity", text, "km/s, m/s, cm/s, or gadget (km/s sqrt(a))")),
+            _ => Err(errors::unknown_unit("unit of velocity", text, "km/s, m/s, cm/s, or gadget (km/s sqrt(a))")),
         }
     }
 }

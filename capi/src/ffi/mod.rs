@@ -47,8 +47,8 @@ pub(crate) fn status(work: impl FnOnce() -> Result<()>) -> c_int {
         }
         Err(panic) => {
             let text = panic.downcast_ref::<String>().map(String::as_str);
-            let text = text.or(panic.downcast_ref::<&str>().copied()).unwrap_or("it has no message");
-            (types::BUG, format!("a bug of ropewalk: {text}"))
+            let text = text.or(panic.downcast_ref::<&str>().copied()).unwrap_or("panic without a message");
+            (types::BUG, format!("internal error: {text}"))
         }
     };
     let message = CString::new(sentence.replace('\0', " ")).unwrap_or_default();

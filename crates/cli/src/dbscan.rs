@@ -34,7 +34,7 @@ pub fn run(args: &Args) -> Result<String, Failure> {
     let points = &snapshot.points;
     if args.plot.is_some() && points.dim() != 2 {
         let file = args.points.file.display();
-        return Err(format!("{file}: points have {} dimensions; --plot draws those of 2", points.dim()).into());
+        return Err(format!("{file}: points have {} dimensions; --plot requires 2", points.dim()).into());
     }
     let labels = match device {
         Device::Cpu => phases.run("find clusters", || ropewalk_table::dbscan(points, &on_host(args)))?,
@@ -83,7 +83,7 @@ pub fn run(args: &Args) -> Result<String, Failure> {
     summary.both("noise", share(counts.noise, counts.points), counts.noise);
     summary.both("largest", format!("{} points", grouped(counts.largest)), counts.largest);
     if args.out.is_none() && args.plot.is_none() {
-        summary.line("written", "nothing: --out LABELS.npy writes the labels, --plot CLUSTERS.png draws them");
+        summary.line("written", "nothing; use --out LABELS.npy for labels, --plot CLUSTERS.png for a picture");
     }
     summary.close(&phases, outputs, &targets, args.points.json.as_ref())
 }

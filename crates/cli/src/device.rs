@@ -50,7 +50,7 @@ impl Names {
     pub fn after(&self, turns: usize) -> Result<Device, Failure> {
         let &[name] = &self.0[..] else {
             let first = self.0.first().map_or(String::new(), |first| format!(", as {first}"));
-            let why = "with --mpi the ranks of one host take its devices in turn; name the first one";
+            let why = "with --mpi the ranks of one host take its devices in turn; give the first one only";
             return Err(format!("--device {self}: {why}{first}").into());
         };
         // A device that does not exist is the same error as without ranks.
@@ -80,7 +80,7 @@ impl FromStr for Names {
             None => one(text).map(|name| vec![name]),
         };
         let several = "several by their numbers, as cuda:0,1";
-        named.map(Self).ok_or_else(|| format!("a device is {ONE}, or {several}"))
+        named.map(Self).ok_or_else(|| format!("a device must be {ONE}, or {several}"))
     }
 }
 
@@ -141,8 +141,8 @@ impl FromStr for Name {
 
     fn from_str(text: &str) -> Result<Self, String> {
         one(text).ok_or_else(|| match text.parse::<Names>() {
-            Ok(_) => "several devices share the work of halos and bench alone; name one, as cuda:1".into(),
-            Err(_) => format!("a device is {ONE}"),
+            Ok(_) => "only halos and bench support several devices; give one, as cuda:1".into(),
+            Err(_) => format!("a device must be {ONE}"),
         })
     }
 }
@@ -189,6 +189,6 @@ mod tests {
             assert_eq!(parse(text).unwrap().to_string(), text);
         }
         // Arguments that take a single device refuse several.
-        assert!("cuda:0,1".parse::<Name>().unwrap_err().contains("name one"));
+        assert!("cuda:0,1".parse::<Name>().unwrap_err().contains("give one"));
     }
 }

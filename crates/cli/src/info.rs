@@ -29,7 +29,7 @@ const LABEL_BYTES: [f64; 2] = [4.0, 24.0];
 
 pub fn run(args: &Args) -> Result<String, Failure> {
     if args.snapshots.iter().any(|name| name.as_os_str() == input::STANDARD_INPUT) {
-        return Err("info: standard input can be read only once; name a file".into());
+        return Err("info: standard input can be read only once; give a file".into());
     }
     let snapshots = snapshots(&args.snapshots, false)?;
     let options = ReadOptions::default().columns(&args.columns);

@@ -71,7 +71,7 @@ pub fn fields(path: &Path, chosen: &[String], points: usize) -> Result<Fields, F
     fields.notes = wording::notes(&fields.notes);
     let len = fields.values.len() / fields.columns;
     if len != points {
-        return Err(format!("{}: has {len} rows; for {points} sources it must have {points}", path.display()).into());
+        return Err(format!("{}: has {len} rows; expected {points}, one per source", path.display()).into());
     }
     if fields.names.len() != fields.columns {
         fields.names = match fields.columns {
@@ -115,7 +115,7 @@ pub fn values(option: &str, path: &Path, points: usize, notes: &mut Vec<String>)
     if column.dim() != 1 || column.len() != points {
         let (file, len, dim) = (path.display(), column.len(), column.dim());
         return Err(format!(
-            "{option} {file}: has {len} rows of {dim}; for {points} points it must have {points} of 1"
+            "{option} {file}: has {len} rows of {dim} values; expected {points} rows of one value, one per point"
         )
         .into());
     }

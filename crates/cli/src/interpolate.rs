@@ -89,7 +89,7 @@ fn check(args: &Args) -> Result<(), Failure> {
         (args.fallback.is_some(), !is_scatter, "fallback", "mls, sph or idw"),
     ] {
         if is_given && !is_used {
-            return Err(format!("--{name}: an option of --method {methods}").into());
+            return Err(format!("--{name} requires --method {methods}").into());
         }
     }
     Ok(())

@@ -18,7 +18,7 @@ use super::shown_units::{axes, factor, in_units, mass_factor, of_pictures};
 use super::text::{grouped, short};
 
 /// The error if there is no projection. Finding halos refuses such points earlier.
-const NOT_OF_SPACE: &str = "points have not three coordinates";
+const NOT_OF_SPACE: &str = "points must have three coordinates";
 /// The file with the values of the mass function.
 const MASS_TABLE: &str = "mass_function.ecsv";
 
@@ -277,7 +277,7 @@ fn dendrogram(args: &Args, catalog: &Catalog, units: &AxisUnits, pipeline: &Pipe
             .labels()
             .iter()
             .position(|&other| other == label)
-            .ok_or_else(|| format!("--dendrogram: no halo or subhalo has the label {label}"))?,
+            .ok_or_else(|| format!("--dendrogram: unknown label {label} of a halo or subhalo"))?,
     };
     let title = match (catalog.halos().get(row), catalog.labels().get(row)) {
         (Some(halo), Some(label)) => {

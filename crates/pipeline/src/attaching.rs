@@ -42,7 +42,7 @@ impl<'a> Pipeline<'a> {
         let checked = match whole.period.filter(is_box) {
             _ if whole.census.n > 0 && census.n > 0 && whole.census.is_bare() != census.is_bare() => {
                 let (with, without) = if census.is_bare() { ("linked", "attached") } else { ("attached", "linked") };
-                let message = format!("the {with} particles have masses, and the {without} ones have none");
+                let message = format!("the {with} particles have masses, and the {without} particles do not");
                 Err(Error::missing("masses", message))
             }
             None => Ok(0),

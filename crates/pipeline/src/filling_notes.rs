@@ -37,7 +37,7 @@ impl Pipeline<'_> {
     pub(super) fn contamination_sentence(&self) -> Option<String> {
         let coarse = named(&coarse(&self.whole.about, &self.whole.sets.linked)).filter(|_| !self.joins())?;
         Some(format!(
-            "no contamination: AdaptaHOP attaches no particles, so that halos do not show how much of {coarse} they hold, which are \
+            "no contamination column: AdaptaHOP attaches no particles, so that halos have no share of {coarse}, which are \
              low-resolution dark matter in zoom runs"
         ))
     }
@@ -53,13 +53,15 @@ impl Pipeline<'_> {
         let kinds = named(&filling_kinds(sets)).map_or("the particles".into(), |kinds| format!("particles of {kinds}"));
         let [has_density, has_separations] = self.means();
         let means = match [has_density, has_separations] {
-            [true, true] => "the mean density and the mean separation are those of such particles where they fill it; ",
-            [true, false] => "the mean density is that of such particles where they fill it; ",
-            [false, true] => "the mean separation is that of such particles where they fill it; ",
+            [true, true] => {
+                "the mean density and the mean separation are those within the volume that these particles fill; "
+            }
+            [true, false] => "the mean density is that within the volume that these particles fill; ",
+            [false, true] => "the mean separation is that within the volume that these particles fill; ",
             [false, false] => "",
         };
         Some(format!(
-            "{kinds} fill {share} of the matter of the {place} (omega_m times the critical density): {means}mass functions divide by the \
+            "{kinds} have {share} of the matter of the {place} (omega_m times the critical density): {means}mass functions divide by the \
              volume of the whole {place}"
         ))
     }
@@ -84,12 +86,12 @@ impl Pipeline<'_> {
         let lacks = match (&lacks[..], sets.unread.contains(&DARK)) {
             ([], false) => return None,
             ([], true) => "type 1 is not read".into(),
-            (lacks, _) => format!("{} are not known", lacks.join(", ")),
+            (lacks, _) => format!("{} are unknown", lacks.join(", ")),
         };
         let linked = named(&sets.linked).unwrap_or_default();
         Some(format!(
-            "the file also has {coarse}, which are low-resolution dark matter in zoom runs, and {lacks}, which would tell whether {linked} \
-             fills the {place}: {means} of the whole {place}",
+            "the file also has {coarse}, which are low-resolution dark matter in zoom runs; {linked} may not fill the {place}, because \
+             {lacks}: {means} over the whole {place}",
             place = self.place()
         ))
     }

@@ -136,7 +136,7 @@ impl<'a> Pipeline<'a> {
     /// - particles of [`Pipeline::attaching`] that [`Pipeline::attach`] has not attached
     pub fn measure(&self, found: &Found<'_>) -> Result<Measured> {
         if self.others.is_some() && self.joins() && found.attached.is_none() {
-            let message = "particles are to be attached to the halos before these are measured";
+            let message = "the other particles are not attached to the halos; call `attach` before `measure`";
             return Err(Error::missing("attach", message));
         }
         let here = self.of_owner(found);

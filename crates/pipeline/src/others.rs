@@ -62,7 +62,7 @@ pub(super) fn check_others(linked: &Snapshot, others: &Snapshot, before: &[u64; 
         ("velocities", own.velocity.zip(theirs.velocity).is_some_and(|(a, b)| a != b)),
     ];
     if let Some((what, _)) = differ.into_iter().find(|(_, differ)| *differ) {
-        let message = format!("{what} of the linked particles are in other units than those of the attached ones");
+        let message = format!("units of {what} differ between linked and attached particles");
         return Err(Error::missing("attach", message));
     }
     let (n, max) = (linked.points.len().saturating_add(others.points.len()), u32::MAX as usize);

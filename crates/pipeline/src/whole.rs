@@ -164,7 +164,7 @@ pub(super) fn check_numbers(part: &Snapshot) -> Result<()> {
 fn check_same(ranks: &dyn Communicator, options: &Options) -> Result<()> {
     let digest = format!("{options:?}").bytes().fold(0, |digest, byte| mixed(digest ^ u64::from(byte)));
     if all_gather(ranks, digest)?.iter().any(|other| *other != digest) {
-        let sentence = "ranks give differing options; all are to give the same";
+        let sentence = "options differ between ranks; all ranks must specify the same";
         return agree(ranks, Err(Error::new(ErrorKind::Parameter, sentence)));
     }
     Ok(())
@@ -191,7 +191,7 @@ fn about<'a>(ranks: &dyn Communicator, part: &'a Snapshot, census: &Census) -> R
 
 fn thresholds(about: &Snapshot, universe: &Universe, overdensities: &[Overdensity], what: &str) -> Result<Vec<f64>> {
     if universe.omega_m.is_some() && about.masses == Masses::Unknown {
-        return Err(Error::missing("masses", format!("{what} need masses, and the snapshot has none")));
+        return Err(Error::missing("masses", format!("{what} need masses; the snapshot has no masses")));
     }
     universe.thresholds(overdensities, what)
 }
@@ -201,14 +201,14 @@ fn unbinding(options: &Options, census: &Census, universe: &Universe) -> Result<
     let Finder::AdaptaHop { unbind: true, .. } = options.finder else { return Ok(None) };
     let lacks = |name, what: &str| Err(Error::missing(name, format!("bound masses need {what}")));
     if census.is_bare() {
-        return lacks("masses", "masses, and the snapshot has none");
+        return lacks("masses", "masses; the snapshot has no masses");
     }
     if !census.has_velocities {
-        return lacks("velocities", "velocities, and the snapshot has none");
+        return lacks("velocities", "velocities; the snapshot has no velocities");
     }
     let gravity = universe.conversion("bound masses")?.gravity();
     if !universe.has_velocity_unit {
-        return lacks("velocity_unit", "the unit of velocities, which is not known");
+        return lacks("velocity_unit", "the unit of velocities, which is unknown");
     }
     Ok(Some(Unbinding::new(gravity).softening(options.softening).min_members(options.min_members)))
 }

@@ -96,7 +96,7 @@ struct Tree<'a> {
 impl<'a> Tree<'a> {
     fn new(rows: &'a [Subhalo], root: usize) -> Result<Self> {
         if rows.is_empty() {
-            let message = "the catalogue does not know what its halos are in: see Catalog::add_subhalos";
+            let message = "the catalogue has no subhalos; call Catalog::add_subhalos first";
             return Err(Error::missing("subhalos", message));
         }
         if root >= rows.len() {

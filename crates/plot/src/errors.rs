@@ -6,11 +6,11 @@ use ropewalk::{Error, ErrorKind};
 
 /// A picture that cannot be drawn: too many pixels, or a failed encoder.
 pub(super) fn picture(cause: impl Display) -> Error {
-    Error::new(ErrorKind::Internal, format!("the picture could not be made: {cause}"))
+    Error::new(ErrorKind::Internal, format!("cannot draw the picture: {cause}"))
 }
 
 /// Text that is not a slab.
 pub(super) fn unknown_slab(text: &str) -> Error {
-    let sentence = format!("{text:?} is not a slab: an axis and where it begins and ends along it, as z:10..20");
+    let sentence = format!("invalid slab {text:?}; expected an axis and a range, such as z:10..20");
     Error::new(ErrorKind::Parameter, sentence)
 }

@@ -311,5 +311,5 @@ fn check_within(wanted: &Nearest) -> Result<()> {
     if wanted.radius() >= 0.0 {
         return Ok(());
     }
-    Err(Error::parameter_must("radius", wanted.radius(), "a number, not negative"))
+    Err(Error::parameter_must("radius", wanted.radius(), "a non-negative number"))
 }

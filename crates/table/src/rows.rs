@@ -63,7 +63,7 @@ pub(super) fn check_dim(name: &'static str, new: &Points, dim: usize) -> Result<
     if new.dim() == dim {
         return Ok(());
     }
-    Err(Error::parameter_must(name, new.dim() as f64, "that of the points"))
+    Err(Error::parameter_must(name, new.dim() as f64, &format!("{dim}, that of the points")))
 }
 
 /// Converts both to 64 bits if one has 64 bits, which is exact.

@@ -67,7 +67,7 @@ impl Mpi {
     pub fn init() -> Result<Self> {
         let mpi = ferrompi::Mpi::init_thread(ThreadLevel::Funneled).map_err(failed)?;
         if mpi.thread_level() < ThreadLevel::Funneled {
-            return Err(failed("this library is not made for programs with threads (MPI_THREAD_FUNNELED)"));
+            return Err(failed("the MPI library does not support MPI_THREAD_FUNNELED"));
         }
         let world = mpi.world();
         let (ranks, end) = (world.duplicate().map_err(failed)?, world.duplicate().map_err(failed)?);
@@ -164,7 +164,7 @@ impl Mpi {
 
     /// Aborts all ranks.
     fn abort(&self, why: impl Display) -> ! {
-        write(&format_args!("rank {}: {why}; all ranks are ended", self.engine.end.rank()));
+        write(&format_args!("rank {}: {why}; aborting all ranks", self.engine.end.rank()));
         self.engine.end.abort(1)
     }
 
@@ -198,7 +198,7 @@ impl Mpi {
 impl Drop for Mpi {
     fn drop(&mut self) {
         if std::thread::panicking() {
-            self.abort("it has panicked");
+            self.abort("panicked");
         }
     }
 }

@@ -63,7 +63,7 @@ impl<S: Scalar, const D: usize> Neighborhood<S, D> {
             let found = by_index(tree.order(), &kth_distances2(&tree, k));
             found.into_iter().map(f64::abs).collect()
         };
-        mark("bounds of widths");
+        mark("search bounds");
         let lists = near(domain, &regions, &tree, &reach2, k, is_mutual)?;
         drop((regions, reach2));
         let route = Route::of_lists(ranks, &lists)?;

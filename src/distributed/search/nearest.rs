@@ -141,7 +141,7 @@ impl<S: Scalar, const D: usize> Bvh<'_, S, D> {
             Ok(())
         })?;
         let lists = neighbors(&self.domain.home.send_back_lists(ranks, &found)?);
-        mark("sent back");
+        mark("results sent back");
         Ok(lists)
     }
 

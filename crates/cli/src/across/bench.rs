@@ -57,7 +57,7 @@ pub fn run(args: &Args, rank: &Rank<'_>) -> Result<Option<String>, Failure> {
     }
     let measured =
         with_rows!(&points, f32 [2, 3], f64 [2, 3], rows => measure(args, rank, &points, rows, first, &notes));
-    measured.unwrap_or_else(|| Err(format!("points have {} dimensions; bench takes 2 or 3", points.dim()).into()))
+    measured.unwrap_or_else(|| Err(format!("points have {} dimensions; bench requires 2 or 3", points.dim()).into()))
 }
 
 /// Returns this rank's part of a generated point set and the index of its first point. Each rank generates all
@@ -81,7 +81,7 @@ fn measure<S: Coordinate, const D: usize>(
     let mut all = [points.len() as u64];
     ranks.all_reduce(&mut all, Reduction::Sum)?;
     let Some(eps) = args.eps else {
-        return Err(format!("--eps: with {} the radius is to be given", rank.option()).into());
+        return Err(format!("--eps is required with {}", rank.option()).into());
     };
     let threads = rayon::current_num_threads();
     let shared = match rank.devices {
@@ -108,7 +108,7 @@ fn measure<S: Coordinate, const D: usize>(
     let wanted: Vec<&String> = args.ops.iter().filter(|name| known.contains(&name.as_str())).collect();
     if wanted.is_empty() {
         let on = rank.devices.map_or_else(|| format!(" on {}", args.device), |_| String::new());
-        return Err(format!("--ops: with {} these are {}{on}", rank.option(), known.join(", ")).into());
+        return Err(format!("--ops: with {} use {}{on}", rank.option(), known.join(", ")).into());
     }
     let show = |lines: &str| if ranks.rank() == 0 { print(lines) } else { Ok(()) };
     show(&report)?;
@@ -169,7 +169,7 @@ fn time(
         ranks.barrier()?;
         let check = result?()?;
         if *known.get_or_insert(check) != check {
-            return Err(format!("{name}: the result is another one than before").into());
+            return Err(format!("{name}: results of two runs differ").into());
         }
         let slowest = most(ranks, own)?;
         if turn > 0 && best.as_ref().is_none_or(|best| slowest < best.slowest) {

@@ -36,7 +36,7 @@ pub fn run(args: &Args, rank: &Rank<'_>) -> Result<Option<String>, Failure> {
     rank.check_options(&Args { device: Names::cpu(), ..result_options(args) })?;
     let runs = runs(args, &args.out)?;
     let ([run], [snapshot]) = (&runs[..], &args.snapshots[..]) else {
-        return Err(format!("{}: one snapshot and one linking length", rank.option()).into());
+        return Err(format!("{}: only one snapshot and one linking length", rank.option()).into());
     };
     // Create the outputs first, so that a file that cannot be written is an error before hours of work.
     let catalogs = Catalogs::new(args, &runs)?;

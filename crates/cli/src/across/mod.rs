@@ -51,7 +51,7 @@ impl Rank<'_> {
 
     /// Returns the error for an option that ranks do not support.
     fn refuse(&self, option: &str) -> Failure {
-        let instead = if self.devices.is_some() { "name one device" } else { "run one process without it" };
+        let instead = if self.devices.is_some() { "give one device" } else { "run one process without it" };
         format!("{option}: not with {}; {instead}", self.option()).into()
     }
 
@@ -64,9 +64,10 @@ impl Rank<'_> {
             self.ranks,
             match is_same {
                 true => Ok(()),
-                false => {
-                    Err(Error::new(ErrorKind::Parameter, "has other options than rank 0; all ranks must have the same"))
-                }
+                false => Err(Error::new(
+                    ErrorKind::Parameter,
+                    "options differ from those of rank 0; all ranks must have the same options",
+                )),
             },
         )?;
         Ok(())
@@ -100,7 +101,7 @@ fn sendable(failure: Failure) -> Error {
 fn read(path: &Path, options: ReadOptions, rank: &Rank<'_>, phases: &mut Phases) -> Result<Snapshot, Failure> {
     let ranks = rank.ranks;
     if path.as_os_str() == input::STANDARD_INPUT {
-        return Err(format!("{}: standard input cannot be read in parts; give a file", rank.option()).into());
+        return Err(format!("{}: standard input cannot be split between ranks; give a file", rank.option()).into());
     }
     agree_on_files(ranks, path)?;
     let options = options.part(ranks.rank(), ranks.size());

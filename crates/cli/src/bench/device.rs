@@ -79,7 +79,7 @@ pub fn time<S: Coordinate, const D: usize>(
         seconds.push(start.elapsed().as_secs_f64());
         let again = found.size();
         if again != size {
-            return Err(format!("{}: a result of size {again} where it was {size} before", operation.name()).into());
+            return Err(format!("{}: results of two runs differ: sizes {size} and {again}", operation.name()).into());
         }
     }
     seconds.sort_by(f64::total_cmp);
@@ -132,7 +132,7 @@ fn prepare<S: Coordinate, const D: usize>(
             Ready::Halos(halos, points)
         }
         Operation::Refit | Operation::Rebuild | Operation::Fof(_) | Operation::Centers(_) => {
-            return Err(format!("{}: is not there on a device; time it with --device cpu", operation.name()).into());
+            return Err(format!("{}: not supported on devices; use --device cpu", operation.name()).into());
         }
     };
     Ok(ready)
@@ -243,7 +243,7 @@ fn compare<S: Coordinate, const D: usize>(
         let counts = tree.count_neighbors(case.eps);
         let is_same =
             lists.len() == counts.len() && lists.iter().zip(counts).all(|(list, count)| list.len() == count as usize);
-        return if is_same { Ok(()) } else { Err("lists are not as long as those of the CPU".into()) };
+        return if is_same { Ok(()) } else { Err("lengths of lists differ from those of the CPU".into()) };
     }
     let is_same = match (found, operation.run(case, &prepared)?) {
         (Outcome::Tree(ours), Outcome::Tree(theirs)) => {
@@ -269,7 +269,7 @@ fn compare<S: Coordinate, const D: usize>(
         }
         _ => false,
     };
-    if is_same { Ok(()) } else { Err("the CPU finds another".into()) }
+    if is_same { Ok(()) } else { Err("the result differs from that of the CPU".into()) }
 }
 
 /// Returns `true` if the centres are the same members with the same potentials. The number of evaluated pairs may

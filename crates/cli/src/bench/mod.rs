@@ -49,7 +49,7 @@ pub fn run(args: &Args, device: Device) -> Result<String, Failure> {
         notes.push(format!("wrapped: {}", periodic::sentence(outside, side)));
     }
     with_rows!(&points, f32 [2, 3], f64 [2, 3], rows => measure(args, device, &points, rows, &notes))
-        .unwrap_or_else(|| Err(format!("points have {} dimensions; bench takes 2 or 3", points.dim()).into()))
+        .unwrap_or_else(|| Err(format!("points have {} dimensions; bench requires 2 or 3", points.dim()).into()))
 }
 
 fn measure<S: Coordinate, const D: usize>(
@@ -172,7 +172,9 @@ fn scaled<S: Scalar, const D: usize>(
     outputs: &mut Outputs,
 ) -> Result<String, Failure> {
     if !matches!(device, Device::Cpu) {
-        return Err(format!("--scaling takes threads of the processor, not --device {}", args.device).into());
+        return Err(
+            format!("--scaling measures threads of the CPU; not supported with --device {}", args.device).into()
+        );
     }
     let columns = scaling::columns(operations, case, args.reps, rayon::current_num_threads())?;
     let rows: Vec<(usize, &[Row])> = columns.iter().map(|column| (column.threads, &column.rows[..])).collect();

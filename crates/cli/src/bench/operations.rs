@@ -202,7 +202,7 @@ impl Operation {
     pub fn named(name: &str) -> Result<Self, Failure> {
         NAMES.iter().find(|(known, _)| *known == name).map(|(_, operation)| *operation).ok_or_else(|| {
             let known: Vec<&str> = NAMES.iter().map(|(name, _)| *name).collect();
-            format!("there is no operation '{name}'; there are {}", known.join(", ")).into()
+            format!("unknown operation '{name}'; use {}", known.join(", ")).into()
         })
     }
 

@@ -67,7 +67,7 @@ impl Earlier {
         let bytes = match fs::read(&path) {
             Ok(bytes) => bytes,
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
-            Err(error) => return Err(format!("{}: cannot be read: {error}", path.display()).into()),
+            Err(error) => return Err(format!("{}: cannot read: {error}", path.display()).into()),
         };
         let is_own = |summary: &Value| summary["written"].is_array() && summary.get("snapshot").is_some();
         // The beginning of a truncated summary.
@@ -77,7 +77,7 @@ impl Earlier {
             Ok(summary) if is_own(&summary) => Ok(Some(Self(summary))),
             Err(_) if is_damaged => Ok(None),
             _ => Err(format!(
-                "{}: is not a summary of ropewalk halos, and would be replaced by one; move it or name another --out",
+                "{}: not a summary of ropewalk halos, which would replace it; move it or give another --out",
                 path.display()
             )
             .into()),
@@ -147,7 +147,7 @@ impl Folder {
         let bytes = pretty(value)?;
         let mut file = AtomicFile::create(&path)?;
         let written = file.write_all(&bytes).and_then(|()| file.flush());
-        written.map_err(|error| format!("{}: cannot be written: {error}", path.display()))?;
+        written.map_err(|error| format!("{}: cannot write: {error}", path.display()))?;
         Ok(file)
     }
 
@@ -164,7 +164,7 @@ impl Folder {
                 committed.kept.push(format!("{} (the input)", entry.name));
             } else {
                 fs::remove_file(&path).map_err(|error| {
-                    format!("{}: is of an earlier run and cannot be removed: {error}", path.display())
+                    format!("{}: cannot remove the file of an earlier run: {error}", path.display())
                 })?;
                 committed.removed.push(entry.name.clone());
             }

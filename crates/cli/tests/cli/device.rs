@@ -170,11 +170,11 @@ mod on_vulkan {
         let scratch = Scratch::new();
         let out = scratch.path("out");
         let line = halos(&sample(), &out, &["--center", "com", "--device", "vulkan"]).error();
-        assert!(line.contains("centres are mbp or mcp there; for the centre of mass use the cpu"), "{line}");
+        assert!(line.contains("supports --center mbp and mcp only; for the centre of mass use --device cpu"), "{line}");
         let line = halos(&sample(), &out, &["--device", "vulkan:99"]).error();
         assert!(line.contains("there is no Vulkan device 99"), "{line}");
         let command = ["bench", "--sample", "uniform:n=100", "--device", "vulkan", "--ops", "fof_bins"];
         let line = run(command).error();
-        assert!(line.contains("fof_bins: is not there on a device"), "{line}");
+        assert!(line.contains("fof_bins: not supported on devices"), "{line}");
     }
 }

@@ -146,7 +146,7 @@ fn slabs() {
     // A projection along x shows y and z.
     let svg = draw("x:6.5..7.5");
     assert!(svg.contains(": 2 particles") && svg.contains(">y  [") && svg.contains(">z  [") && !svg.contains(">x  ["));
-    assert!(svg.contains("circle: the halo"));
+    assert!(svg.contains("circle: the halo; radius"));
     let svg = draw("y:8..9");
     assert!(svg.contains("no particles in the slab") && svg.contains("no halos") && rings(&svg) == 0);
     // The catalogue has all halos.
