@@ -58,12 +58,14 @@ pub fn hdbscan_predict(
     new: &Points,
     options: &Hdbscan,
 ) -> Result<HdbscanPrediction> {
-    check_dim(NAME, new, points.dim())?;
-    let (new, points) = of_one_precision(new, points);
-    let (points, size) = compiled(&points, options.box_size())?;
-    let (new, _) = compiled(&new, options.box_size())?;
-    let options = options.clone().periodic(size);
-    with_rows!(&*points, rows => options.predict(rows, clusters, like(rows, &new)?))
+    guarded(|| {
+        check_dim(NAME, new, points.dim())?;
+        let (new, points) = of_one_precision(new, points);
+        let (points, size) = compiled(&points, options.box_size())?;
+        let (new, _) = compiled(&new, options.box_size())?;
+        let options = options.clone().periodic(size);
+        with_rows!(&*points, rows => options.predict(rows, clusters, like(rows, &new)?))
+    })
 }
 
 const NAME: &str = "the dimension of the new points";
