@@ -207,7 +207,20 @@ fn resident() -> usize {
     let read = std::fs::File::open("/proc/self/statm").and_then(|mut file| file.read(&mut text));
     let text = std::str::from_utf8(&text[..read.unwrap_or(0)]).unwrap_or("");
     let pages: Option<usize> = text.split(' ').nth(1).and_then(|pages| pages.parse().ok());
-    pages.unwrap_or(0).saturating_mul(4096)
+    pages.unwrap_or(0).saturating_mul(page_size())
+}
+
+/// Returns the size in bytes of a page of memory. It depends on the machine: 4096 on x86, up to 65536 elsewhere.
+#[cfg(target_os = "linux")]
+fn page_size() -> usize {
+    // SAFETY: `sysconf` takes a number and reads no memory of this process.
+    usize::try_from(unsafe { libc::sysconf(libc::_SC_PAGESIZE) }).unwrap_or(4096)
+}
+
+/// Other systems have no `/proc/self/statm`.
+#[cfg(not(target_os = "linux"))]
+fn page_size() -> usize {
+    0
 }
 
 #[cfg(test)]
@@ -219,6 +232,7 @@ mod tests {
     fn an_allocation_that_fails_is_given_the_reserve() {
         let held = hold().unwrap();
         assert!(size_of_reserve() >= LEAST || cfg!(not(target_os = "linux")));
+        assert!(page_size().is_power_of_two() || cfg!(not(target_os = "linux")));
         let memory = |_| std::ptr::dangling_mut();
         // The allocation exceeds the reserve, which is kept.
         assert!(allocate(MOST + 1, std::ptr::null_mut).is_null());
