@@ -76,15 +76,13 @@ unsafe fn call<O: Copy>(
     // it. So the process ends.
     let is_alone = ranks.is_null();
     let find_all = || {
-        // SAFETY: by the contract, `result` is null or leads to a pointer that this function may write.
-        let result = unsafe { result.as_mut() };
         // SAFETY: by the contract, `ranks` is null or leads to a communicator.
         let ranks = unsafe { ranks.as_ref() }.map(Ranks::new).transpose()?;
         let ranks: &dyn Communicator = ranks.as_ref().map_or(&Alone, |ranks| ranks);
-        let own = match &result {
-            None => Err(refused("result is NULL")),
+        let own = match result.is_null() {
+            true => Err(refused("result is NULL")),
             // SAFETY: by the contract, both pointers are null or lead to particles and options.
-            Some(_) => match unsafe { (particles.as_ref(), options.as_ref()) } {
+            false => match unsafe { (particles.as_ref(), options.as_ref()) } {
                 (None, _) => Err(refused("particles is NULL")),
                 (_, None) => Err(refused("options is NULL")),
                 // SAFETY: by the contract, the pointers in `particles` are valid as the header says. `find` consumes
@@ -92,9 +90,15 @@ unsafe fn call<O: Copy>(
                 (Some(particles), Some(options)) => unsafe { read(particles) }.map(|part| (part, *options)),
             },
         };
-        let Some(result) = result else { return find(ranks, own).map(drop) };
-        *result = ptr::null_mut();
-        *result = Box::into_raw(Box::new(find(ranks, own)?));
+        if result.is_null() {
+            return find(ranks, own).map(drop);
+        }
+        // SAFETY: `result` is not null, so by the contract it leads to a pointer that this function may write. That
+        // pointer may be uninitialized, so no reference to it is made.
+        unsafe { result.write(ptr::null_mut()) };
+        let found = Box::new(find(ranks, own)?);
+        // SAFETY: as for the first write.
+        unsafe { result.write(Box::into_raw(found)) };
         Ok(())
     };
     status(|| {
