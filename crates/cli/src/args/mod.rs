@@ -101,7 +101,7 @@ pub struct Dbscan {
 
 #[derive(Clone, Copy, Debug, clap::ValueEnum)]
 pub enum Algorithm {
-    /// The faster one
+    /// Same as densebox, which is 0.98 to 10 times as fast as fdbscan
     Auto,
     /// Count the neighbours of each point, then unite pairs of core points
     Fdbscan,
