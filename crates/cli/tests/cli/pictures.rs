@@ -215,5 +215,5 @@ fn pictures_that_cannot_be() {
     let said = error(&["--slab", "z:20..30", "--box", "10", "--open"]);
     assert!(said.contains("--slab z:20..30: the particles are from 2 to 9 along z"), "{said}");
     let said = error(&["--gallery", "100", "--dpi", "1200"]);
-    assert!(said.contains("--gallery 100") && said.contains("pixels are too many"), "{said}");
+    assert!(said.contains("--gallery 100") && said.contains("pixels exceed the limit"), "{said}");
 }
