@@ -4,7 +4,7 @@
 //! which is negligible compared with the thousands of operations of a task. Before each task, the flags of the caller
 //! are checked for cancellation.
 
-mod kept;
+mod scratch_pool;
 mod parts;
 
 use std::ops::Range;
@@ -15,9 +15,9 @@ use rayon::prelude::*;
 
 use crate::cancel::{Flags, check};
 use crate::memory::{collected, with_capacity, zeroed};
-pub(crate) use kept::Kept;
 pub use parts::fold_tasks;
 pub(crate) use parts::{Part, for_parts};
+pub(crate) use scratch_pool::Kept;
 
 /// Calls `task` with consecutive ranges of `size` indices, the last one shorter, that cover `0..n`.
 pub(crate) fn for_tasks(n: usize, size: usize, task: &(dyn Fn(Range<usize>) + Sync)) {

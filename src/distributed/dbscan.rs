@@ -6,8 +6,8 @@ use crate::cluster::dbscan::steps::{CoreClusters, core_clusters, core_of, join_b
 use crate::distributed::boundary::{NONE, Numbered, number};
 use crate::distributed::communicator::{Communicator, agree, check_same};
 use crate::distributed::components::vertex;
-use crate::distributed::contacts::{contacts, map_near};
 use crate::distributed::domain::Domain;
+use crate::distributed::ghost_contacts::{contacts, map_near};
 use crate::distributed::ghosts::Ghosts;
 use crate::distributed::labels::Labels;
 use crate::distributed::regions::Regions;

@@ -7,7 +7,7 @@ use ropewalk_io::{Fields, Points, Progress, ReadOptions, Snapshot};
 
 use super::failure::Failure;
 use super::phases::Phases;
-use super::{args, periodic, wording};
+use super::{args, option_names, periodic};
 
 /// The name of standard input on the command line.
 pub const STANDARD_INPUT: &str = "-";
@@ -21,7 +21,7 @@ pub fn read(path: &Path, options: &ReadOptions, phases: &mut Phases) -> Result<S
             ropewalk_io::read_with(path, options, Some(tell))
         }
     })?;
-    snapshot.notes = wording::notes(&snapshot.notes);
+    snapshot.notes = option_names::notes(&snapshot.notes);
     Ok(snapshot)
 }
 
@@ -68,7 +68,7 @@ pub fn points_of(path: &Path, args: &args::Points, phases: &mut Phases) -> Resul
 /// value, or value0, value1 and so on.
 pub fn fields(path: &Path, chosen: &[String], points: usize) -> Result<Fields, Failure> {
     let mut fields = ropewalk_io::read_fields(path, chosen)?;
-    fields.notes = wording::notes(&fields.notes);
+    fields.notes = option_names::notes(&fields.notes);
     let len = fields.values.len() / fields.columns;
     if len != points {
         return Err(format!("{}: has {len} rows; expected {points}, one per source", path.display()).into());
@@ -110,7 +110,7 @@ fn wide(points: Points) -> Vec<f64> {
 /// `notes`.
 pub fn values(option: &str, path: &Path, points: usize, notes: &mut Vec<String>) -> Result<Vec<f64>, Failure> {
     let read = ropewalk_io::read(path, &ReadOptions::default().coordinates_only(true))?;
-    notes.extend(notes_of(option, &wording::notes(&read.notes)));
+    notes.extend(notes_of(option, &option_names::notes(&read.notes)));
     let column = read.points;
     if column.dim() != 1 || column.len() != points {
         let (file, len, dim) = (path.display(), column.len(), column.dim());

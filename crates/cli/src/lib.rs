@@ -28,7 +28,7 @@ mod phases;
 mod pictures;
 mod raycast;
 mod sample;
-mod shown_units;
+mod output_units;
 mod signals;
 mod stdout;
 mod summary;
@@ -36,7 +36,7 @@ mod text;
 mod threads;
 mod trees;
 mod universe;
-mod wording;
+mod option_names;
 
 use std::process::ExitCode;
 
@@ -74,7 +74,7 @@ pub fn main() -> ExitCode {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) if error.is::<Closed>() => ExitCode::SUCCESS,
         Err(error) => {
-            eprintln!("error: {}", one_line(&wording::error(&error.to_string(), &args.command)));
+            eprintln!("error: {}", one_line(&option_names::error(&error.to_string(), &args.command)));
             ExitCode::FAILURE
         }
     }

@@ -14,7 +14,7 @@ use ropewalk_table::{Expected, MassCounts};
 use super::args::{self, Halos as Args};
 use super::dimensions::with_rows;
 use super::failure::Failure;
-use super::shown_units::{axes, factor, in_units, mass_factor, of_pictures};
+use super::output_units::{axes, factor, in_units, mass_factor, of_pictures};
 use super::text::{grouped, short};
 
 /// The error if there is no projection. Finding halos refuses such points earlier.

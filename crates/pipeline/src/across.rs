@@ -20,12 +20,12 @@ use ropewalk::internals::distributed::{gather, starts};
 use ropewalk::{Result, Scalar};
 use ropewalk_io::{Masses, Snapshot};
 
-use crate::around::{Around, InRegions, OneOrder};
 use crate::attached::ids_or_places;
 use crate::gathered::{each, gathered, narrow, rows, wide};
 use crate::others::Others;
+use crate::overdensity_across::{Around, InRegions, OneOrder};
 use crate::shared::{Place, Shared};
-use crate::whole::{Step, begin, one_rank_alone};
+use crate::shared_state::{Step, begin, one_rank_alone};
 use crate::{Attached, Finder, Found, Measured, Note, Pipeline};
 
 /// A finder of halos across ranks.

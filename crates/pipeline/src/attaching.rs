@@ -12,7 +12,7 @@ use ropewalk_table::points::extent::is_box;
 
 use crate::census::Census;
 use crate::others::{Others, check_others, counts_before, types_without_ids};
-use crate::whole::{Known, Step, begin, joins};
+use crate::shared_state::{Known, Step, begin, joins};
 use crate::{Pipeline, Scales};
 
 /// The name of all particles in errors about the periodic box.

@@ -7,8 +7,8 @@ use ropewalk_table::Catalog;
 use ropewalk_table::columns::{Column, Values};
 
 use crate::Unbound;
-use crate::around::Spheres as Found;
 use crate::options::CenterKind;
+use crate::overdensity_across::Spheres as Found;
 
 /// The id for a missing particle: all bits set, which is -1 as a signed number.
 const NO_ID: u64 = u64::MAX;

@@ -14,8 +14,8 @@ use ropewalk_table::{Catalog, Halo};
 use super::particles::particles_of;
 use super::state::with_particles;
 use super::{Found, Pipeline};
-use crate::around::Spheres;
 use crate::errors;
+use crate::overdensity_across::Spheres;
 
 /// Runs `$work` with the [`Particles`] of a snapshot that holds all particles, in their precision.
 macro_rules! with_all {

@@ -7,9 +7,9 @@ use ropewalk::units::Quantity;
 use ropewalk_table::Catalog;
 use ropewalk_table::columns::{Column, Values};
 
-use crate::around::{Asked, Spheres};
 use crate::members::HaloKey;
 use crate::options::CenterKind;
+use crate::overdensity_across::{Asked, Spheres};
 use crate::{Found, Pipeline};
 
 /// The number of shells of a profile.

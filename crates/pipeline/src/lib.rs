@@ -29,7 +29,7 @@
 //! ```
 
 mod across;
-mod around;
+mod overdensity_across;
 mod attached;
 mod attaching;
 mod census;
@@ -37,9 +37,9 @@ mod centers;
 mod columns;
 mod combined;
 mod errors;
-mod filling;
-mod filling_notes;
-mod found;
+mod matter_fraction;
+mod matter_fraction_notes;
+mod group_set;
 mod gathered;
 mod group_catalog;
 mod hop;
@@ -54,26 +54,26 @@ mod output;
 mod particle_sets;
 mod particles;
 mod profiles_across;
-mod scales;
+mod linking_length;
 mod shared;
 mod spanning_tree;
 mod state;
-mod types;
-mod whole;
+mod particle_types;
+mod shared_state;
 
 pub use attached::Attached;
-pub use found::{Found, Unbound};
+pub use group_set::{Found, Unbound};
 pub use largest::{Largest, LargestProfiles, profile_columns};
+pub use linking_length::Scales;
 pub use meta::Note;
 pub use options::{CenterKind, Finder, LinkingLength, Options};
 pub use output::{Measured, Output};
 pub use particle_sets::ParticleSets;
 pub use particles::particles_of;
-pub use scales::Scales;
 pub use state::Pipeline;
 use state::with_particles;
 
-use found::OnDevice;
+use group_set::OnDevice;
 use ropewalk::cluster::Fof;
 use ropewalk::distributed::agree;
 use ropewalk::{Error, Result};

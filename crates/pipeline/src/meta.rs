@@ -9,7 +9,7 @@ use ropewalk_table::Catalog;
 use ropewalk_table::columns::Meta;
 
 use crate::particle_sets::{listed, named};
-use crate::whole::Whole;
+use crate::shared_state::Whole;
 use crate::{Finder, ParticleSets, Pipeline};
 
 /// The note on masses that are counts.

@@ -4,7 +4,7 @@ use ropewalk::cluster::Halos;
 use ropewalk::gpu::{self, Coordinate, Device};
 use ropewalk::{Error, ErrorKind, Result};
 
-use super::found::OnDevice;
+use super::group_set::OnDevice;
 use super::shared::Place;
 use super::state::with_particles;
 use super::{Finder, Found, Pipeline};

@@ -9,7 +9,7 @@ use ropewalk_io::{Points, Snapshot};
 
 use crate::census::Census;
 use crate::errors;
-use crate::whole::check_numbers;
+use crate::shared_state::check_numbers;
 
 /// The other particles of this rank, and the census of those of all ranks.
 #[derive(Clone, Debug)]

@@ -6,7 +6,7 @@ use ropewalk::distributed;
 use ropewalk::halo::Halos;
 use ropewalk_io::{Masses, Snapshot};
 
-use crate::around::Around;
+use crate::overdensity_across::Around;
 
 /// The processor that finds halos and centres.
 #[derive(Clone, Copy, Debug)]

@@ -11,7 +11,7 @@ use ropewalk_io::{Masses, Points, Snapshot, Table};
 
 use super::others::Others;
 use super::particles::particles_of;
-use super::whole::{Whole, joins, one_rank_alone};
+use super::shared_state::{Whole, joins, one_rank_alone};
 use super::{Finder, Found, Options, ParticleSets, Scales, errors};
 
 /// A snapshot with options that fit it. The methods are the steps, in their order. One process has the whole snapshot

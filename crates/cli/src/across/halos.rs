@@ -17,16 +17,16 @@ use crate::device::{Device, Name, Names};
 use crate::dimensions::with_rows;
 use crate::failure::Failure;
 use crate::halos::files::{Catalogs, DENSITY, LABELS, STANDARD_OUTPUT, TypeSet, files, typed};
-use crate::halos::one::{Task, Written};
+use crate::halos::finished::result_options;
 use crate::halos::options::{refused, runs};
-use crate::halos::others;
+use crate::halos::other_types;
 use crate::halos::read::{inputs, read_options};
 use crate::halos::report::{self, GroupCounts};
-use crate::halos::resume::result_options;
+use crate::halos::snapshot::{Task, Written};
 use crate::halos::writer::RunWriter;
+use crate::output_units::of_report;
 use crate::phases::Phases;
 use crate::pictures::{Extent, Picture, check_slab, projection_across};
-use crate::shown_units::of_report;
 use crate::summary::Summary;
 
 /// Finds the halos of one snapshot. Rank 0 returns the report.
@@ -58,12 +58,12 @@ pub fn run(args: &Args, rank: &Rank<'_>) -> Result<Option<String>, Failure> {
     let mut part = read(snapshot, read_options(args, &args.particles.types), rank, &mut phases)?;
     check_slab(args, &part, || extent(&part, ranks))?;
     let others = read_others(args, &mut part, rank, &mut phases)?;
-    let more_notes = others::more_notes(others.as_ref(), &part.notes);
+    let more_notes = other_types::more_notes(others.as_ref(), &part.notes);
     part.notes.extend(more_notes);
-    let wanted = others::wanted(args, &part);
+    let wanted = other_types::wanted(args, &part);
     let attached = if others.is_some() { &wanted[..] } else { &[] };
     let have_ids = have_ids(&part, ranks, false)?;
-    let linked = others::kinds(args, &part);
+    let linked = other_types::kinds(args, &part);
     let without_ids = match &others {
         Some(others) if self::have_ids(others, ranks, have_ids)? => &others.types_without_ids,
         _ => attached,
@@ -91,7 +91,7 @@ pub fn run(args: &Args, rank: &Rank<'_>) -> Result<Option<String>, Failure> {
     let density = args.density.then(|| SharedNpy::create::<f64>(ranks, run.folder.join(DENSITY), rows, None));
     let density = density.transpose()?;
     let in_words = |error: Error| match error.parameter() {
-        Some("attach" | "masses") if others.is_some() => others::refused(snapshot, &error),
+        Some("attach" | "masses") if others.is_some() => other_types::refused(snapshot, &error),
         _ => refused(args, snapshot, &error),
     };
     let found = phases.run("find halos", || {
@@ -240,15 +240,15 @@ fn read_others(
     if part.file_types.is_empty() && args.particles.attached().is_some_and(|kinds| !kinds.is_empty()) {
         return Err(format!("--attach: {} has no particle types", path.display()).into());
     }
-    let wanted = others::wanted(args, part);
+    let wanted = other_types::wanted(args, part);
     if wanted.is_empty() {
         return Ok(None);
     }
-    others::check_length(args, &wanted)?;
-    others::check_there(args, path, part, false)?;
-    match &others::there(&wanted, part)[..] {
-        [] => others::nothing().map(Some),
-        there => read(path, others::options(args, there), rank, phases).map(Some).map_err(others::left_out),
+    other_types::check_length(args, &wanted)?;
+    other_types::check_there(args, path, part, false)?;
+    match &other_types::there(&wanted, part)[..] {
+        [] => other_types::nothing().map(Some),
+        there => read(path, other_types::options(args, there), rank, phases).map(Some).map_err(other_types::left_out),
     }
 }
 

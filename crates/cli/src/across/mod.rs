@@ -20,10 +20,10 @@ use crate::args::{Args, Command};
 use crate::device::{Device, Names};
 use crate::failure::Failure;
 use crate::input;
+use crate::option_names;
 use crate::phases::Phases;
 use crate::summary::Summary;
 use crate::text::grouped;
-use crate::wording;
 
 /// Returns `true` if `--mpi` is given.
 pub fn is_asked(args: &Args) -> bool {
@@ -107,7 +107,7 @@ fn read(path: &Path, options: ReadOptions, rank: &Rank<'_>, phases: &mut Phases)
     let options = options.part(ranks.rank(), ranks.size());
     let in_words = |error: Error| match error.is_of_another_rank() {
         true => Failure::from(error),
-        false => wording::sentence(&error.to_string()).into(),
+        false => option_names::sentence(&error.to_string()).into(),
     };
     let read = || {
         let part = ropewalk_io::read(path, &options)?;
@@ -116,7 +116,7 @@ fn read(path: &Path, options: ReadOptions, rank: &Rank<'_>, phases: &mut Phases)
     };
     let read = phases.run("read", || agree(ranks, read()));
     let mut part = read.map_err(in_words)?;
-    part.notes = wording::notes(&part.notes);
+    part.notes = option_names::notes(&part.notes);
     Ok(part)
 }
 

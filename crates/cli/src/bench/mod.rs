@@ -25,11 +25,11 @@ use crate::device::{Coordinate, Device, Names};
 use crate::dimensions::with_rows;
 use crate::failure::Failure;
 use crate::input;
+use crate::option_names;
 use crate::outputs::Outputs;
 use crate::periodic;
 use crate::stdout::print;
 use crate::text::{grouped, short};
-use crate::wording;
 
 /// Times operations on one device.
 pub fn run(args: &Args, device: Device) -> Result<String, Failure> {
@@ -38,7 +38,7 @@ pub fn run(args: &Args, device: Device) -> Result<String, Failure> {
         (Some(file), _) => {
             let snapshot = ropewalk_io::read(file, &ReadOptions::default())?;
             input::check_finite(file, &snapshot.points, 0)?;
-            notes.extend(wording::notes(&snapshot.notes));
+            notes.extend(option_names::notes(&snapshot.notes));
             snapshot.points
         }
         (None, Some(spec)) => Points::F32(ropewalk_io::Table::new(3, Sample::parse(spec)?.points()?.into_flattened())?),

@@ -7,9 +7,9 @@ use ropewalk_io::{Masses, ReadOptions, Snapshot};
 use crate::args::Halos as Args;
 use crate::failure::Failure;
 use crate::input;
+use crate::option_names;
 use crate::outputs::Inputs;
 use crate::phases::Phases;
-use crate::wording;
 
 /// Returns all files that are read: the snapshots, and the files of velocities, masses and ids.
 pub fn inputs(args: &Args, snapshots: &[PathBuf]) -> Inputs {
@@ -37,7 +37,7 @@ pub fn read(args: &Args, path: &Path, phases: &mut Phases) -> Result<Snapshot, F
             );
         }
         let read = ropewalk_io::read(file, &ReadOptions::default().coordinates_only(true))?;
-        snapshot.notes.extend(input::notes_of("--velocities", &wording::notes(&read.notes)));
+        snapshot.notes.extend(input::notes_of("--velocities", &option_names::notes(&read.notes)));
         let velocities = read.points;
         if (velocities.len(), velocities.dim()) != (n, 3) {
             let (file, len, dim) = (file.display(), velocities.len(), velocities.dim());

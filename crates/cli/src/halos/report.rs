@@ -10,10 +10,10 @@ use ropewalk_table::Catalog;
 
 use crate::args::{self, Halos as Args};
 use crate::device::Name;
+use crate::output_units::{factor, mass_factor};
 use crate::outputs::{Committed, SUMMARY};
 use crate::periodic;
 use crate::pictures::linking_length;
-use crate::shown_units::{factor, mass_factor};
 use crate::summary::Summary;
 use crate::text::{grouped, short};
 use crate::universe::describe_matter;

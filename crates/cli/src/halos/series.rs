@@ -7,8 +7,8 @@ use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
-use super::one::{self, Task};
-use super::resume::{description, is_finished};
+use super::finished::{description, is_finished};
+use super::snapshot::{self, Task};
 use crate::args::Halos as Args;
 use crate::device::Device;
 use crate::failure::{Failure, one_line};
@@ -67,7 +67,7 @@ pub fn run(args: &Args, snapshots: &[PathBuf], inputs: &Rc<Inputs>, device: Devi
             continue;
         }
         let task = Task { snapshot, out: folder, json: None, inputs, in_series: true };
-        match one::run(args, &task, device) {
+        match snapshot::run(args, &task, device) {
             Ok(text) => {
                 let halos = text.lines().filter_map(|line| line.strip_prefix("halos ")).map(str::trim);
                 _ = writeln!(report, "{path}: halos {}, in {out}", halos.collect::<Vec<_>>().join("; "));

@@ -5,7 +5,7 @@
 use ropewalk::internals::format::share_in_percent;
 use ropewalk_io::Masses;
 
-use crate::filling::{DARK, LOW_RESOLUTION, coarse};
+use crate::matter_fraction::{DARK, LOW_RESOLUTION, coarse};
 use crate::particle_sets::named;
 use crate::{ParticleSets, Pipeline};
 

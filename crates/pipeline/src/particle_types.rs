@@ -14,7 +14,7 @@ use ropewalk_table::columns::{Column, Values};
 use super::attached::{Sums, sums_of};
 use super::{Attached, Found, Pipeline};
 use crate::errors;
-use crate::filling::LOW_RESOLUTION;
+use crate::matter_fraction::LOW_RESOLUTION;
 
 impl<'a> Pipeline<'a> {
     /// Attaches the particles of [`Pipeline::attaching`] to the halos. Each joins the halo of the nearest linked

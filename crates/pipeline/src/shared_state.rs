@@ -17,7 +17,7 @@ use ropewalk_table::extent_across::extent;
 use ropewalk_table::points::extent::{Extent, is_box};
 
 use crate::census::{Census, any};
-use crate::filling::{self, Mass};
+use crate::matter_fraction::{self, Mass};
 use crate::particle_sets::mass_sum;
 use crate::particles::check_dimensions;
 use crate::{Finder, Options, ParticleSets, Scales};

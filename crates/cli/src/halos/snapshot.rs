@@ -8,19 +8,19 @@ use ropewalk_pipeline::{Found, Pipeline};
 use serde_json::Value;
 
 use super::files::{Catalogs, STANDARD_OUTPUT, files, known};
+use super::finished::description;
 use super::options::{refused, runs};
-use super::others::Others;
+use super::other_types::Others;
 use super::read::read;
 use super::report::{self, GroupCounts};
-use super::resume::description;
 use super::writer::RunWriter;
 use crate::args::Halos as Args;
 use crate::device::Device;
 use crate::failure::Failure;
+use crate::output_units::of_report;
 use crate::outputs::{Inputs, Outputs, Plan};
 use crate::phases::Phases;
 use crate::pictures::{check_slab, extent};
-use crate::shown_units::of_report;
 use crate::summary::Summary;
 
 /// A snapshot to find halos in: its path, the output folder, the summary file, and the files that the command reads.
