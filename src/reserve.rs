@@ -53,7 +53,7 @@ static IS_SHORT: AtomicBool = AtomicBool::new(false);
 
 /// Returns `true` if the process has used its reserve, so that calls must end.
 #[inline]
-pub(crate) fn is_short() -> bool {
+pub(crate) fn is_out_of_memory() -> bool {
     IS_SHORT.load(Relaxed)
 }
 
@@ -105,7 +105,7 @@ fn allocate(size: usize, attempt: impl Fn() -> *mut u8) -> *mut u8 {
 fn with_reserve(size: usize, attempt: &dyn Fn() -> *mut u8) -> *mut u8 {
     // Larger allocations would fail anyway. If the process is already short of memory, another thread may be freeing
     // the reserve.
-    if size > size_of_reserve() && !is_short() {
+    if size > size_of_reserve() && !is_out_of_memory() {
         return std::ptr::null_mut();
     }
     if release() && HOLDERS.load(SeqCst) > 0 {
@@ -236,14 +236,14 @@ mod tests {
         let memory = |_| std::ptr::dangling_mut();
         // The allocation exceeds the reserve, which is kept.
         assert!(allocate(MOST + 1, std::ptr::null_mut).is_null());
-        assert!(!is_short());
+        assert!(!is_out_of_memory());
         // The second attempt succeeds.
         let attempts = AtomicUsize::new(0);
         let second = || if attempts.fetch_add(1, Relaxed) == 0 { std::ptr::null_mut() } else { memory(()) };
         assert_eq!(allocate(1000, second).is_null(), cfg!(not(target_os = "linux")));
-        assert_eq!((is_short(), size_of_reserve()), (cfg!(target_os = "linux"), 0));
+        assert_eq!((is_out_of_memory(), size_of_reserve()), (cfg!(target_os = "linux"), 0));
         drop(held);
-        assert!(!is_short());
+        assert!(!is_out_of_memory());
         assert_eq!(size_of_reserve(), if cfg!(target_os = "linux") { IDLE } else { 0 });
     }
 }

@@ -10,7 +10,7 @@ use rayon::prelude::*;
 use ropewalk::{Error, ErrorKind, Result, Scalar};
 use ropewalk_io::{Masses, Points, Snapshot, Table};
 
-use crate::find::refused;
+use crate::find::invalid;
 use crate::types::{self, Numbers, Particles, Vectors};
 
 /// Returns a snapshot of the positions only.
@@ -59,7 +59,7 @@ pub unsafe fn snapshot(particles: &Particles) -> Result<Snapshot> {
 }
 
 fn unknown(what: &str, kind: u32, known: &str) -> Error {
-    refused(format!("{what}.type is {kind}; it must be {known}"))
+    invalid(format!("{what}.type is {kind}; it must be {known}"))
 }
 
 /// The start of memory that values are read from.
@@ -88,12 +88,12 @@ impl Place {
 fn layout(what: &str, count: u64, stride: u64, width: usize) -> Result<(usize, usize)> {
     let stride = if stride == 0 { width as u64 } else { stride };
     if stride < width as u64 {
-        return Err(refused(format!("{what}.stride is {stride}; it must be 0 or at least {width}")));
+        return Err(invalid(format!("{what}.stride is {stride}; it must be 0 or at least {width}")));
     }
     let bytes = count.checked_mul(stride).filter(|&bytes| isize::try_from(bytes).is_ok());
     match (bytes, usize::try_from(count), usize::try_from(stride)) {
         (Some(_), Ok(count), Ok(stride)) => Ok((count, stride)),
-        _ => Err(refused(format!("count is {count}: {what} exceed the address space"))),
+        _ => Err(invalid(format!("count is {count}: {what} exceed the address space"))),
     }
 }
 
@@ -143,7 +143,7 @@ unsafe fn table<S: Scalar>(what: &str, vectors: &Vectors, count: u64) -> Result<
     if is_null[0] || is_null[1] != is_null[2] {
         let names: Vec<&str> = ["x", "y", "z"].into_iter().zip(is_null).filter_map(|(k, is)| is.then_some(k)).collect();
         let names = names.join(" and ");
-        return Err(refused(format!(
+        return Err(invalid(format!(
             "{what}: {names} NULL for {count} particles; x must not be NULL, and y and z must both be NULL or both be set"
         )));
     }

@@ -25,12 +25,12 @@ pub struct Ranks {
 
 impl Ranks {
     pub fn new(ranks: &types::Communicator) -> Result<Self> {
-        let refused = |sentence: String| Error::new(ErrorKind::Input, sentence);
+        let invalid = |sentence: String| Error::new(ErrorKind::Input, sentence);
         let types::Communicator { context, rank, size, .. } = *ranks;
         if rank >= size || size > i32::MAX as u64 {
-            return Err(refused(format!("the communicator has rank {rank} of {size}")));
+            return Err(invalid(format!("the communicator has rank {rank} of {size}")));
         }
-        let missing = |name: &str| refused(format!("{name} of the communicator is NULL"));
+        let missing = |name: &str| invalid(format!("{name} of the communicator is NULL"));
         Ok(Self {
             context,
             rank: rank as usize,

@@ -44,24 +44,24 @@ pub fn check_finite(path: &Path, points: &Points, first_row: u64) -> ropewalk::R
 }
 
 /// A snapshot, and the number of its points outside of the periodic box.
-pub struct Read {
+pub struct PointsInput {
     pub snapshot: Snapshot,
     /// The number of points outside of the periodic box.
     pub outside: u64,
 }
 
 /// Reads the points of a command. They must fit the periodic box, if there is one.
-pub fn points(args: &args::Points, phases: &mut Phases) -> Result<Read, Failure> {
+pub fn points(args: &args::Points, phases: &mut Phases) -> Result<PointsInput, Failure> {
     points_of(&args.file, args, phases)
 }
 
 /// Reads another file of points, such as queries or targets. They must fit the same periodic box.
-pub fn points_of(path: &Path, args: &args::Points, phases: &mut Phases) -> Result<Read, Failure> {
+pub fn points_of(path: &Path, args: &args::Points, phases: &mut Phases) -> Result<PointsInput, Failure> {
     let snapshot = read(path, &args.options(), phases)?;
     check_finite(path, &snapshot.points, 0)?;
     let outside = periodic::wrapped(&snapshot.points, args.periodic, snapshot.box_size)
         .map_err(|error| format!("{}: {error}", shown(path)))?;
-    Ok(Read { snapshot, outside })
+    Ok(PointsInput { snapshot, outside })
 }
 
 /// Reads the chosen fields, or all of them, with one row per point. If the file has no names, the fields are called

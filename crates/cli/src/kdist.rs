@@ -33,7 +33,7 @@ pub fn run(args: &Args) -> Result<String, Failure> {
     let format = args.plot.as_ref().map(|plot| picture_format("--plot", plot)).transpose()?;
 
     let mut phases = Phases::default();
-    let input::Read { snapshot, outside } = input::points(&args.points, &mut phases)?;
+    let input::PointsInput { snapshot, outside } = input::points(&args.points, &mut phases)?;
     let (points, n) = (&snapshot.points, snapshot.points.len());
     if n <= args.k {
         let (file, k, others) = (args.points.file.display(), args.k, n.saturating_sub(1));

@@ -61,7 +61,7 @@ pub fn main() -> ExitCode {
             return ExitCode::SUCCESS;
         }
     };
-    if across::is_asked(&args) {
+    if across::uses_mpi(&args) {
         #[cfg(feature = "mpi")]
         return across::mpi::main(&args);
         #[cfg(not(feature = "mpi"))]

@@ -19,9 +19,9 @@ use super::signals;
 pub use column::{Column, ending, picture_format, write_csv};
 pub use committed::{Committed, written};
 use folder::Folder;
-pub use folder::{Earlier, SUMMARY, other_run};
+pub use folder::{EarlierRun, SUMMARY, other_run};
 pub use identity::{Identity, Inputs};
-pub use run_folders::Plan;
+pub use run_folders::FolderPlan;
 
 /// The outputs of a run. No two of them are the same file, and none is an input. They are temporary files until
 /// [`Outputs::commit`] gives them their names. If they are dropped before that, they are removed together with the

@@ -8,7 +8,7 @@ use ropewalk_table::columns::{Column, Values};
 
 use crate::Unbound;
 use crate::options::CenterKind;
-use crate::overdensity_across::Spheres as Found;
+use crate::overdensity_across::Spheres as SphereTable;
 
 /// The id for a missing particle: all bits set, which is -1 as a signed number.
 const NO_ID: u64 = u64::MAX;
@@ -108,7 +108,7 @@ impl Spheres<'_> {
     /// - the density is too low at the centre, or does not fall to the threshold within half the box
     /// - the sphere has too few particles
     /// - the halo has no centre
-    pub fn add(&self, catalog: &mut Catalog, found: &Found) -> Result<()> {
+    pub fn add(&self, catalog: &mut Catalog, found: &SphereTable) -> Result<()> {
         let is_measured = |sphere: &SphericalOverdensity| sphere.count >= self.min_particles;
         let column = |which: usize, value: fn(SphericalOverdensity) -> f64| {
             let value = |row: &Vec<std::result::Result<SphericalOverdensity, NoSphere>>| {
@@ -129,7 +129,7 @@ impl Spheres<'_> {
     }
 
     /// Returns the first sphere of each halo, with radius 0 if it is not measured.
-    pub fn first(&self, found: &Found) -> Vec<SphericalOverdensity> {
+    pub fn first(&self, found: &SphereTable) -> Vec<SphericalOverdensity> {
         let is_measured = |sphere: &SphericalOverdensity| sphere.count >= self.min_particles;
         let first = |row: &Vec<std::result::Result<SphericalOverdensity, NoSphere>>| {
             row.first().and_then(|sphere| sphere.ok()).filter(is_measured).unwrap_or_default()

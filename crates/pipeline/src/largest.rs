@@ -9,7 +9,7 @@ use ropewalk_table::columns::{Column, Values};
 
 use crate::members::HaloKey;
 use crate::options::CenterKind;
-use crate::overdensity_across::{Asked, Spheres};
+use crate::overdensity_across::{SphereRequest, Spheres};
 use crate::{Found, Pipeline};
 
 /// The number of shells of a profile.
@@ -66,7 +66,7 @@ impl Pipeline<'_> {
             members.extend_from_slice(found.halos.members(key.halo));
             offsets.push(members.len());
         }
-        let here = self.of_owner(found);
+        let here = self.owner_pipeline(found);
         let halos = Halos::from_lists(here.points.len(), &offsets, &members)
             .and_then(|halos| Ok((here.centers_of(&halos, CenterKind::MostBound)?, halos)));
         let (centers, halos) = agree(self.ranks, halos)?;
@@ -108,7 +108,7 @@ impl Pipeline<'_> {
         let Some(shared) = &found.shared else { return self.spheres_here(centers, thresholds).map(Some) };
         let Some(around) = &shared.around else { return Ok(None) };
         let (masses, least) = (shared.masses_of(halos), self.whole.scales.linking_length);
-        let asked = Asked { centers: centers.into(), masses: &masses, thresholds, least };
+        let asked = SphereRequest { centers: centers.into(), masses: &masses, thresholds, least };
         around.spheres(self.ranks, &asked).map(Some)
     }
 

@@ -80,7 +80,7 @@ use ropewalk::{Error, Result};
 use ropewalk_io::Snapshot;
 use ropewalk_table::Catalog;
 use ropewalk_table::columns::Meta;
-use shared::Place;
+use shared::Processor;
 
 /// Finds the halos of a snapshot and measures them, on the CPU.
 ///
@@ -110,7 +110,7 @@ impl<'a> Pipeline<'a> {
     /// As [`Fof::run`], [`Hop::run`](ropewalk::Hop::run), or [`AdaptaHop::run`](ropewalk::AdaptaHop::run).
     pub fn find(&self) -> Result<Found<'a>> {
         if self.ranks.size() > 1 {
-            return self.find_across(Place::Cpu);
+            return self.find_across(Processor::Cpu);
         }
         match &self.options.finder {
             Finder::FriendsOfFriends => {}
@@ -139,7 +139,7 @@ impl<'a> Pipeline<'a> {
             let message = "the other particles are not attached to the halos; call `attach` before `measure`";
             return Err(Error::missing("attach", message));
         }
-        let here = self.of_owner(found);
+        let here = self.owner_pipeline(found);
         let device = agree(self.ranks, here.device_of(found))?;
         let on_device = device.as_ref().or(found.on_device.as_ref());
         let mut measured = agree(self.ranks, here.members_of(found, on_device))?;
@@ -157,10 +157,10 @@ impl<'a> Pipeline<'a> {
 
     /// Finds the centres of this rank's halos on its device, if several ranks have found halos on devices.
     fn device_of(&self, found: &Found<'_>) -> Result<Option<OnDevice<'_>>> {
-        match found.shared.as_ref().map_or(Place::Cpu, |shared| shared.place) {
-            Place::Cpu => Ok(None),
+        match found.shared.as_ref().map_or(Processor::Cpu, |shared| shared.place) {
+            Processor::Cpu => Ok(None),
             #[cfg(feature = "gpu")]
-            Place::Device(device) => self.centers_on(&found.halos, device).map(Some),
+            Processor::Device(device) => self.centers_on(&found.halos, device).map(Some),
         }
     }
 
@@ -207,7 +207,7 @@ impl<'a> Pipeline<'a> {
     }
 
     /// Adds the spheres about the centres, and the structure of halos, which depends on them.
-    fn add_spheres(&self, found: &Found<'_>, all: &around::Spheres, measured: &mut Measured) -> Result<()> {
+    fn add_spheres(&self, found: &Found<'_>, all: &overdensity_across::Spheres, measured: &mut Measured) -> Result<()> {
         let Measured { catalog, centers, notes } = measured;
         let Some(centers) = centers else { return Ok(()) };
         let universe = &self.whole.universe;

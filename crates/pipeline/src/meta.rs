@@ -9,7 +9,7 @@ use ropewalk_table::Catalog;
 use ropewalk_table::columns::Meta;
 
 use crate::particle_sets::{listed, named};
-use crate::shared_state::Whole;
+use crate::shared_state::SharedState;
 use crate::{Finder, ParticleSets, Pipeline};
 
 /// The note on masses that are counts.
@@ -97,7 +97,7 @@ pub(super) fn without_centers(centers: &Centers, catalog: &Catalog) -> Option<No
 /// Returns the entries for the header.
 pub(super) fn entries(pipeline: &Pipeline<'_>) -> Vec<(&'static str, Meta)> {
     let Pipeline { options, whole, .. } = pipeline;
-    let Whole { about, scales, universe, sets, .. } = whole;
+    let SharedState { about, scales, universe, sets, .. } = whole;
     let text = |text: &str| Meta::Text(text.into());
     let mut meta = vec![
         ("finder", Meta::Text(options.finder.to_string())),

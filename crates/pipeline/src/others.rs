@@ -13,7 +13,7 @@ use crate::shared_state::check_numbers;
 
 /// The other particles of this rank, and the census of those of all ranks.
 #[derive(Clone, Debug)]
-pub(super) struct Others<'a> {
+pub(super) struct OtherTypes<'a> {
     pub part: &'a Snapshot,
     pub census: Census,
     /// The number of other particles outside of the periodic box, on all ranks.

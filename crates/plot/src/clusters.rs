@@ -9,7 +9,7 @@ use ropewalk::{Result, Scalar, Space};
 use crate::axis::{FAINT, INK, PAPER};
 use crate::canvas::{Align, Canvas};
 use crate::chart::Chart;
-use crate::colors::{Rgb, kind};
+use crate::colors::{Rgb, category_color};
 use crate::errors;
 use crate::panel::{Panel, Scale};
 use crate::style::Style;
@@ -192,7 +192,7 @@ impl Legend {
     }
 
     pub fn color(&self, cluster: u32) -> Rgb {
-        kind(self.rank.get(cluster as usize).map_or(0, |&rank| rank as usize))
+        category_color(self.rank.get(cluster as usize).map_or(0, |&rank| rank as usize))
     }
 
     fn draw(&self, chart: &mut Chart, frame: &Frame, noise: usize, eps: f64) {

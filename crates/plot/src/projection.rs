@@ -70,12 +70,12 @@ pub fn projection<S: Scalar>(
     let said = particles.boundary()?;
     let known = [("the halos were measured in", catalog.boundary()), ("the particles are in", &said)];
     let space = Boundary::agree(&known)?.space()?;
-    Seen::new(particles, particles.extent().into(), &space, shown.slab.as_ref(), style, &Alone)?
+    ProjectedDensity::new(particles, particles.extent().into(), &space, shown.slab.as_ref(), style, &Alone)?
         .draw(catalog, shown, style)
 }
 
 /// The density of the particles as seen in the picture.
-pub struct Seen {
+pub struct ProjectedDensity {
     window: Window,
     /// The number of pixels along a side, and their densities, row by row from the top; empty without particles.
     side: usize,
@@ -83,7 +83,7 @@ pub struct Seen {
     n: u64,
 }
 
-impl Seen {
+impl ProjectedDensity {
     /// Computes the density of the particles of all ranks. `extent` holds the corners of the box around all of them,
     /// and `space` is the space that they are in. Collective.
     ///

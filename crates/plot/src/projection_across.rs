@@ -5,7 +5,7 @@ use ropewalk::halo::Particles;
 use ropewalk::{Boundary, Result, Scalar};
 use ropewalk_table::Catalog;
 
-use crate::projection::{Projection, Seen};
+use crate::projection::{ProjectedDensity, Projection};
 use crate::slab::Slab;
 use crate::style::Style;
 
@@ -63,7 +63,7 @@ pub fn projection_across<S: Scalar>(
     let spaces = [("the particles of other ranks are in", &of_all), ("the particles are in", &boundary)];
     let space = agree(ranks, Boundary::agree(&spaces).and_then(|all| all.space()))?;
 
-    let seen = Seen::new(part, part.extent_across(ranks)?.into(), &space, slab, style, ranks)?;
+    let seen = ProjectedDensity::new(part, part.extent_across(ranks)?.into(), &space, slab, style, ranks)?;
     let picture = catalog.map(|catalog| seen.draw(catalog, shown, style)).transpose();
     agree(ranks, picture)
 }

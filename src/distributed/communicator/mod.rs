@@ -23,7 +23,7 @@ pub use interface::{Communicator, Reduction};
 pub use measured::{Measured, Traffic};
 #[cfg(feature = "mpi")]
 pub use mpi::Mpi;
-pub(crate) use same_options::check_same;
+pub(crate) use same_options::check_same_options;
 pub use same_options::{Term, agree_on};
 pub use threads::{ThreadRank, on_threads};
 pub use typed::{all_gather, all_gather_v, broadcast, gather, reduce, starts};

@@ -45,11 +45,11 @@ const PAUSE: Duration = Duration::from_millis(1);
 pub struct Mpi {
     ranks: ferrompi::Communicator,
     message: usize,
-    engine: Rc<Engine>,
+    engine: Rc<MpiSession>,
 }
 
 /// The MPI library, finalized on drop, after all communicators.
-struct Engine {
+struct MpiSession {
     /// A communicator that is used only to finish or abort.
     end: ferrompi::Communicator,
     /// Dropped last.
@@ -71,7 +71,7 @@ impl Mpi {
         }
         let world = mpi.world();
         let (ranks, end) = (world.duplicate().map_err(failed)?, world.duplicate().map_err(failed)?);
-        Ok(Self { ranks, message: MESSAGE, engine: Rc::new(Engine { end, _mpi: mpi }) })
+        Ok(Self { ranks, message: MESSAGE, engine: Rc::new(MpiSession { end, _mpi: mpi }) })
     }
 
     /// Returns the number of this rank among the ranks of its host, for example to choose a device. Collective.
@@ -125,7 +125,7 @@ impl Mpi {
 
     /// Returns `true` if a rank has failed. The first rank that failed writes its error before any rank returns.
     fn finish(&self, failure: Option<&(dyn std::error::Error + 'static)>) -> Result<bool> {
-        self.meet(failure)?;
+        self.wait_for_all(failure)?;
         // A launcher may end all ranks when the first one exits, so the error is written before that. As in `agree`,
         // ranks that report the error of another rank come last.
         let (rank, size) = (self.engine.end.rank() as u64, self.engine.end.size() as u64);
@@ -145,7 +145,7 @@ impl Mpi {
 
     /// Waits until all ranks are here. If this rank has failed, aborts after a grace period, as the others may be
     /// waiting for it elsewhere.
-    fn meet(&self, failure: Option<&(dyn std::error::Error + 'static)>) -> Result<()> {
+    fn wait_for_all(&self, failure: Option<&(dyn std::error::Error + 'static)>) -> Result<()> {
         let since = Instant::now();
         let all_are_here = scope(|requests| {
             let mut barrier = self.engine.end.ibarrier(requests)?;
@@ -169,7 +169,12 @@ impl Mpi {
     }
 
     /// Exchanges one message with each of some ranks: the next bytes for each, up to the size limit.
-    fn pass(&self, outgoing: &mut [&[u8]], incoming: &mut [&mut [u8]], distances: Range<usize>) -> Result<()> {
+    fn exchange_messages(
+        &self,
+        outgoing: &mut [&[u8]],
+        incoming: &mut [&mut [u8]],
+        distances: Range<usize>,
+    ) -> Result<()> {
         // Posted requests complete only if the other ranks post theirs, so an error here cannot be returned.
         let give_up = |error| self.abort(failed(error));
         let exchanged = scope(|requests| {
@@ -227,7 +232,7 @@ impl Communicator for Mpi {
                 outgoing[to].len().max(incoming[from].len())
             });
             for _ in 0..bytes.max().unwrap_or(0).div_ceil(self.message) {
-                self.pass(&mut outgoing, &mut incoming, distances.clone())?;
+                self.exchange_messages(&mut outgoing, &mut incoming, distances.clone())?;
             }
         }
         Ok(())

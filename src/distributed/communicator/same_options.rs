@@ -96,7 +96,7 @@ pub fn agree_on(ranks: &dyn Communicator, function: u64, options: &[(&str, Term)
 }
 
 /// Calls [`agree_on`] with real options, for a function that all ranks are known to call. Collective.
-pub(crate) fn check_same(ranks: &dyn Communicator, options: &[(&str, f64)]) -> Result<()> {
+pub(crate) fn check_same_options(ranks: &dyn Communicator, options: &[(&str, f64)]) -> Result<()> {
     let terms: Vec<(&str, Term)> = options.iter().map(|&(name, value)| (name, Term::Real(value))).collect();
     agree_on(ranks, KNOWN, &terms)
 }

@@ -72,7 +72,7 @@ pub(super) fn groups<S: Scalar, const D: usize>(
     let kept = decisive(&heights, &all, thresholds);
     drop((all, heights));
     mark("boundaries");
-    let joined = on_first(domain, &table, &kept, thresholds)?;
+    let joined = regroup_on_rank0(domain, &table, &kept, thresholds)?;
 
     // A chain whose peak is dense enough is a group by itself.
     let of = |chain: &Chain| if height(chain) >= thresholds.peak { chain[2] } else { NONE };
@@ -85,7 +85,7 @@ pub(super) fn groups<S: Scalar, const D: usize>(
 
 /// Joins the chains of all ranks on rank 0. Returns, for each chain of this rank with a boundary and a group, the
 /// index of its peak on this rank, and the group. Collective.
-fn on_first<S: Scalar, const D: usize>(
+fn regroup_on_rank0<S: Scalar, const D: usize>(
     domain: &Domain<'_, S, D>,
     table: &[Chain],
     kept: &[ChainBoundary],

@@ -21,7 +21,7 @@ use ropewalk_table::{check_box_across, dbscan_across, fof_across};
 
 use super::{Rank, read};
 use crate::args::Bench as Args;
-use crate::device::{Coordinate, Device, Name};
+use crate::device::{Coordinate, Device, DeviceArg};
 use crate::dimensions::with_rows;
 use crate::failure::Failure;
 use crate::memory::MEMORY;
@@ -104,7 +104,7 @@ fn measure<S: Coordinate, const D: usize>(
         "{:<18}{:>11}{:>11}{:>8}{:>14}{:>14}{:>8}  check",
         "operation, step", "slowest", "mean", "ratio", "most memory", "sent", "calls"
     );
-    let known = if args.device == Name::Cpu { &OPERATIONS[..] } else { &ON_DEVICES };
+    let known = if args.device == DeviceArg::Cpu { &OPERATIONS[..] } else { &ON_DEVICES };
     let wanted: Vec<&String> = args.ops.iter().filter(|name| known.contains(&name.as_str())).collect();
     if wanted.is_empty() {
         let on = rank.devices.map_or_else(|| format!(" on {}", args.device), |_| String::new());
@@ -114,7 +114,7 @@ fn measure<S: Coordinate, const D: usize>(
     show(&report)?;
     for name in wanted {
         let counted = Measured::new(ranks);
-        let mut run: Run<'_> = match rank.device {
+        let mut run: Operation<'_> = match rank.device {
             Device::Cpu => Box::new(|| {
                 let sum = operate(args, &counted, table, points, first, eps, name)?;
                 Ok(Box::new(move || Ok(sum)))
@@ -129,7 +129,7 @@ fn measure<S: Coordinate, const D: usize>(
 }
 
 /// A rank's measurements of the fastest run.
-struct Best {
+struct FastestRun {
     slowest: f64,
     own: f64,
     steps: Vec<(&'static str, f64)>,
@@ -138,8 +138,8 @@ struct Best {
 }
 
 /// Runs an operation. The returned function computes a checksum of the result, after the clock has stopped.
-type Run<'a> = Box<dyn FnMut() -> Result<Sum<'a>, Failure> + 'a>;
-type Sum<'a> = Box<dyn FnOnce() -> Result<u64, Failure> + 'a>;
+type Operation<'a> = Box<dyn FnMut() -> Result<Checksum<'a>, Failure> + 'a>;
+type Checksum<'a> = Box<dyn FnOnce() -> Result<u64, Failure> + 'a>;
 
 /// Warms up and times an operation; returns its lines of the table.
 fn time(
@@ -147,9 +147,9 @@ fn time(
     ranks: &dyn Communicator,
     counted: &Measured<'_>,
     name: &str,
-    run: &mut Run<'_>,
+    run: &mut Operation<'_>,
 ) -> Result<String, Failure> {
-    let mut best: Option<Best> = None;
+    let mut best: Option<FastestRun> = None;
     let mut known = None;
     for turn in 0..=args.reps.max(1) {
         // Ranks that are threads share the memory counters. The barriers ensure that no rank starts before all have
@@ -171,13 +171,13 @@ fn time(
         if *known.get_or_insert(check) != check {
             return Err(format!("{name}: results of two runs differ").into());
         }
-        let slowest = most(ranks, own)?;
+        let slowest = max_over_ranks(ranks, own)?;
         if turn > 0 && best.as_ref().is_none_or(|best| slowest < best.slowest) {
             let steps = steps.into_iter().map(|(step, time)| (step, time.as_secs_f64())).collect();
-            best = Some(Best { slowest, own, steps, peak, sent });
+            best = Some(FastestRun { slowest, own, steps, peak, sent });
         }
     }
-    let Some(Best { slowest, own, steps, peak, sent: Traffic { bytes, calls } }) = best else {
+    let Some(FastestRun { slowest, own, steps, peak, sent: Traffic { bytes, calls } }) = best else {
         return Ok(String::new());
     };
     let (mut memory, mut sent) = ([peak], [bytes, known.unwrap_or(0)]);
@@ -194,7 +194,7 @@ fn time(
     line(name, slowest, mean(ranks, own)?, rest);
     if args.phases {
         for (step, seconds) in steps {
-            line(&format!("  {step}"), most(ranks, seconds)?, mean(ranks, seconds)?, String::new());
+            line(&format!("  {step}"), max_over_ranks(ranks, seconds)?, mean(ranks, seconds)?, String::new());
         }
     }
     Ok(lines)
@@ -249,7 +249,7 @@ fn groups_on<'a, S: Coordinate, const D: usize>(
     ranks: &'a dyn Communicator,
     points: &[[S; D]],
     eps: f64,
-) -> Result<Run<'a>, Failure> {
+) -> Result<Operation<'a>, Failure> {
     let domain = Rc::new(Domain::new(ranks, points, args.periodic)?);
     let there = gpu::Points::new_periodic(domain.points(), args.periodic, device)?;
     let fof = gpu::Fof::new(eps);
@@ -265,7 +265,7 @@ fn groups_on<'a, S: Coordinate, const D: usize>(
     }))
 }
 
-fn most(ranks: &dyn Communicator, seconds: f64) -> Result<f64, Failure> {
+fn max_over_ranks(ranks: &dyn Communicator, seconds: f64) -> Result<f64, Failure> {
     let mut nanoseconds = [(seconds * 1e9) as u64];
     ranks.all_reduce(&mut nanoseconds, Reduction::Max)?;
     Ok(nanoseconds[0] as f64 * 1e-9)

@@ -8,7 +8,7 @@ use ropewalk_table::{check_box_across, dbscan_across};
 
 use super::{Rank, describe, read};
 use crate::args::{Dbscan as Args, Points};
-use crate::device::Name;
+use crate::device::DeviceArg;
 use crate::failure::Failure;
 use crate::outputs::{Column, Outputs, written};
 use crate::summary::Summary;
@@ -20,7 +20,7 @@ pub fn run(args: &Args, rank: &Rank<'_>) -> Result<Option<String>, Failure> {
     let ranks = rank.ranks;
     let refused = [
         (args.plot.is_some(), "--plot"),
-        (args.device != Name::Cpu, "--device"),
+        (args.device != DeviceArg::Cpu, "--device"),
         (args.points.skip_missing, "--skip-missing"),
     ];
     if let Some((_, option)) = refused.into_iter().find(|(is_given, _)| *is_given) {

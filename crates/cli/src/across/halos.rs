@@ -13,7 +13,7 @@ use serde_json::Value;
 use super::type_files::TypeFiles;
 use super::{Rank, describe, read};
 use crate::args::{Finder, Halos as Args};
-use crate::device::{Device, Name, Names};
+use crate::device::{Device, DeviceArg, DevicesArg};
 use crate::dimensions::with_rows;
 use crate::failure::Failure;
 use crate::halos::files::{Catalogs, DENSITY, LABELS, STANDARD_OUTPUT, TypeSet, files, typed};
@@ -33,7 +33,7 @@ use crate::summary::Summary;
 pub fn run(args: &Args, rank: &Rank<'_>) -> Result<Option<String>, Failure> {
     let ranks = rank.ranks;
     check(args, rank)?;
-    rank.check_options(&Args { device: Names::cpu(), ..result_options(args) })?;
+    rank.check_options(&Args { device: DevicesArg::cpu(), ..result_options(args) })?;
     let runs = runs(args, &args.out)?;
     let ([run], [snapshot]) = (&runs[..], &args.snapshots[..]) else {
         return Err(format!("{}: only one snapshot and one linking length", rank.option()).into());
@@ -90,7 +90,7 @@ pub fn run(args: &Args, rank: &Rank<'_>) -> Result<Option<String>, Failure> {
     let labels = SharedNpy::create::<i32>(ranks, run.folder.join(LABELS), rows, None)?;
     let density = args.density.then(|| SharedNpy::create::<f64>(ranks, run.folder.join(DENSITY), rows, None));
     let density = density.transpose()?;
-    let in_words = |error: Error| match error.parameter() {
+    let reword = |error: Error| match error.parameter() {
         Some("attach" | "masses") if others.is_some() => other_types::refused(snapshot, &error),
         _ => refused(args, snapshot, &error),
     };
@@ -107,7 +107,7 @@ pub fn run(args: &Args, rank: &Rank<'_>) -> Result<Option<String>, Failure> {
         pipeline.attach(&mut found)?;
         Ok((pipeline, found))
     });
-    let (pipeline, found) = found.map_err(in_words)?;
+    let (pipeline, found) = found.map_err(reword)?;
     let (own, measured) = phases.run("catalogue", || -> Result<_, Failure> {
         let own = pipeline.measure(&found)?;
         let measured = pipeline.gather(&found, &own)?;
@@ -187,7 +187,7 @@ fn check(args: &Args, rank: &Rank<'_>) -> Result<(), Failure> {
         (args.gallery > 0, "--gallery"),
         (args.group_catalog, "--group-catalog"),
         (rank.devices.is_some() && args.finder == Finder::Hop, "--finder hop"),
-        (args.device != Name::Cpu && args.finder == Finder::Hop, "--finder hop with --device"),
+        (args.device != DeviceArg::Cpu && args.finder == Finder::Hop, "--finder hop with --device"),
         (args.catalog.iter().any(|name| name.as_os_str() == STANDARD_OUTPUT), "--catalog -"),
     ];
     match refused.into_iter().find(|(is_given, _)| *is_given) {

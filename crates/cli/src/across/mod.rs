@@ -17,7 +17,7 @@ use ropewalk::{Error, ErrorKind};
 use ropewalk_io::{ReadOptions, Snapshot, agree_on_files};
 
 use crate::args::{Args, Command};
-use crate::device::{Device, Names};
+use crate::device::{Device, DevicesArg};
 use crate::failure::Failure;
 use crate::input;
 use crate::option_names;
@@ -26,7 +26,7 @@ use crate::summary::Summary;
 use crate::text::grouped;
 
 /// Returns `true` if `--mpi` is given.
-pub fn is_asked(args: &Args) -> bool {
+pub fn uses_mpi(args: &Args) -> bool {
     match &args.command {
         Command::Halos(args) => args.mpi,
         Command::Dbscan(args) => args.mpi,
@@ -40,7 +40,7 @@ pub struct Rank<'a> {
     ranks: &'a dyn Communicator,
     device: Device,
     /// The devices of `--device`, if ranks are threads of this process.
-    devices: Option<&'a Names>,
+    devices: Option<&'a DevicesArg>,
 }
 
 impl Rank<'_> {
@@ -81,7 +81,7 @@ impl Rank<'_> {
 
 /// Runs `work` on one thread per device, each as a rank. Returns the report of rank 0.
 pub fn on_devices(
-    devices: &Names,
+    devices: &DevicesArg,
     found: &[Device],
     work: impl Fn(&Rank<'_>) -> Result<Option<String>, Failure> + Sync,
 ) -> Result<String, Failure> {
@@ -105,7 +105,7 @@ fn read(path: &Path, options: ReadOptions, rank: &Rank<'_>, phases: &mut Phases)
     }
     agree_on_files(ranks, path)?;
     let options = options.part(ranks.rank(), ranks.size());
-    let in_words = |error: Error| match error.is_of_another_rank() {
+    let reword = |error: Error| match error.is_of_another_rank() {
         true => Failure::from(error),
         false => option_names::sentence(&error.to_string()).into(),
     };
@@ -115,7 +115,7 @@ fn read(path: &Path, options: ReadOptions, rank: &Rank<'_>, phases: &mut Phases)
         Ok(part)
     };
     let read = phases.run("read", || agree(ranks, read()));
-    let mut part = read.map_err(in_words)?;
+    let mut part = read.map_err(reword)?;
     part.notes = option_names::notes(&part.notes);
     Ok(part)
 }

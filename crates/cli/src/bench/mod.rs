@@ -21,7 +21,7 @@ use ropewalk_io::{Points, ReadOptions};
 use self::operations::{Case, Operation};
 use self::row::Row;
 use crate::args::Bench as Args;
-use crate::device::{Coordinate, Device, Names};
+use crate::device::{Coordinate, Device, DevicesArg};
 use crate::dimensions::with_rows;
 use crate::failure::Failure;
 use crate::input;
@@ -204,7 +204,7 @@ fn write_json(args: &Args, rows: &[(usize, &[Row])], outputs: &mut Outputs) -> R
 
 /// Formats the rows of each number of threads as a JSON list of objects. No string needs escapes, since all are
 /// constants of the program.
-fn json(rows: &[(usize, &[Row])], device: &Names) -> String {
+fn json(rows: &[(usize, &[Row])], device: &DevicesArg) -> String {
     let object = |(threads, row): (usize, &Row)| {
         let first = row.first.map(|first| format!("\"first_s\": {first:.6}, "));
         format!(

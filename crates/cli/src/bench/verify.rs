@@ -4,7 +4,7 @@
 use rayon::prelude::*;
 use ropewalk::{Bvh, Centers, Halos, HdbscanClusters, HopChains, Labels, Scalar, SpanningTree};
 
-use super::operations::{Case, Outcome, Prepared, kept};
+use super::operations::{Case, Input, Outcome, kept};
 use crate::failure::Failure;
 
 /// The approximate number of points that are checked.
@@ -13,19 +13,19 @@ const SAMPLES: usize = 48;
 /// Returns the first error that is found in a result.
 pub fn check<S: Scalar, const D: usize>(
     case: &Case<'_, S, D>,
-    prepared: &Prepared<S, D>,
+    prepared: &Input<S, D>,
     outcome: &Outcome<S, D>,
 ) -> Result<(), String> {
     if let Outcome::Tree(tree) = outcome {
         return tree.validate().map_err(|error| error.to_string());
     }
-    if let (Outcome::Kept(..), Prepared::Kept(tree)) = (outcome, prepared) {
+    if let (Outcome::InPlaceTree(..), Input::InPlaceTree(tree)) = (outcome, prepared) {
         return check_kept(case, &kept(tree)).map_err(|error| error.to_string());
     }
     let n = case.points.len();
     let step = n.div_ceil(SAMPLES).max(1);
     (0..n).into_par_iter().step_by(step).try_for_each(|i| match outcome {
-        Outcome::Tree(_) | Outcome::Kept(..) => Ok(()),
+        Outcome::Tree(_) | Outcome::InPlaceTree(..) => Ok(()),
         Outcome::Counts(counts) => same(i, "neighbours", counts[i] as usize, neighbors(case, i).len()),
         Outcome::Csr(lists) => {
             let mut found = lists.of(i).to_vec();
@@ -54,7 +54,7 @@ pub fn check<S: Scalar, const D: usize>(
         Outcome::Hdbscan(clusters) => check_cluster(case, clusters, i),
         Outcome::Labels(labels, min_pts) => check_label(case, labels, *min_pts, i),
         Outcome::Centers(centers) => match prepared {
-            Prepared::Halos(halos, _) => check_center(case, halos, centers, i),
+            Input::Halos(halos, _) => check_center(case, halos, centers, i),
             _ => Ok(()),
         },
         Outcome::Halos(halos) => check_label(case, halos.labels(), 2, i),

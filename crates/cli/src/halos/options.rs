@@ -6,8 +6,8 @@ use ropewalk::{Error, ErrorKind};
 use ropewalk_pipeline::{CenterKind, Finder, LinkingLength, Options};
 
 use crate::args::{self, Halos as Args, Particles};
-use crate::centers::Kind;
-use crate::device::Name;
+use crate::centers::CenterArg;
+use crate::device::DeviceArg;
 use crate::failure::Failure;
 use crate::pictures::Picture;
 
@@ -30,7 +30,7 @@ pub fn runs(args: &Args, out: &Path) -> Result<Vec<Run>, Failure> {
         let length = args.eps.map_or(LinkingLength::Separations(args.linking_length), LinkingLength::Length);
         return Ok(vec![Run { folder: out.to_path_buf(), options: options(args, length)? }]);
     }
-    if args.device != Name::Cpu {
+    if args.device != DeviceArg::Cpu {
         return Err(format!(
             "--linking-lengths: the spanning tree is computed on the cpu; not supported with --device {}",
             args.device
@@ -60,13 +60,13 @@ fn check_finder(args: &Args) -> Result<(), Failure> {
     if let Some((Some(option), finder)) = others.into_iter().find(|(option, _)| option.is_some()) {
         return Err(format!("{option} requires --finder {finder}").into());
     }
-    if is_adaptahop && args.device != Name::Cpu {
+    if is_adaptahop && args.device != DeviceArg::Cpu {
         return Err(
             format!("--finder adaptahop is not supported with --device {}; use --device cpu", args.device).into()
         );
     }
     // HOP also attaches particles within the linking length, which `other_types::check_length` checks.
-    let has_length = !(is_hop || is_adaptahop) || args.center.contains(&Kind::Mcp);
+    let has_length = !(is_hop || is_adaptahop) || args.center.contains(&CenterArg::Mcp);
     if args.particles.single_part && args.eps.is_none() && has_length {
         return Err("--single-part: mean separations need all particles; give the linking length with --eps".into());
     }
@@ -115,19 +115,20 @@ fn options(args: &Args, linking_length: LinkingLength) -> Result<Options, Failur
     options.box_size = args.box_size;
     options.open = args.open;
     options.center = args.center.first().map(|&kind| kind.into());
-    options.most_connected = args.center.contains(&Kind::Mcp);
+    options.most_connected = args.center.contains(&CenterArg::Mcp);
     options.softening = args.softening;
     options.overdensities = args.so.clone();
     options.min_sphere_particles = args.min_so_particles;
     options.universe = args.universe.options();
     options.columns = args.columns.clone();
     options.profiles = args.profiles;
-    options.check().map_err(|error| by_option(args, &error))?;
-    if let Some(&kind) = args.center.iter().skip(1).find(|&&kind| kind != Kind::Mcp) {
+    options.check().map_err(|error| with_option_name(args, &error))?;
+    if let Some(&kind) = args.center.iter().skip(1).find(|&&kind| kind != CenterArg::Mcp) {
         let kind = CenterKind::from(kind);
         return Err(format!("--center: the second kind must be mcp, got the {kind}").into());
     }
-    let not_on_device = |kind: &&Kind| args.device != Name::Cpu && !matches!(kind, Kind::Mbp | Kind::Mcp);
+    let not_on_device =
+        |kind: &&CenterArg| args.device != DeviceArg::Cpu && !matches!(kind, CenterArg::Mbp | CenterArg::Mcp);
     if let Some(&kind) = args.center.iter().find(not_on_device) {
         let (device, kind) = (&args.device, CenterKind::from(kind));
         return Err(
@@ -138,7 +139,7 @@ fn options(args: &Args, linking_length: LinkingLength) -> Result<Options, Failur
 }
 
 /// Returns an error of the options with the command-line name of its parameter.
-fn by_option(args: &Args, error: &Error) -> Failure {
+fn with_option_name(args: &Args, error: &Error) -> Failure {
     let option = match error.parameter() {
         Some("linking_length") if args.eps.is_some() => "--eps",
         Some("linking_length") if !args.linking_lengths.is_empty() => "--linking-lengths",

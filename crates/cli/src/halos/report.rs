@@ -9,7 +9,7 @@ use ropewalk_pipeline::{Finder, Found, Note, ParticleSets, Pipeline};
 use ropewalk_table::Catalog;
 
 use crate::args::{self, Halos as Args};
-use crate::device::Name;
+use crate::device::DeviceArg;
 use crate::output_units::{factor, mass_factor};
 use crate::outputs::{Committed, SUMMARY};
 use crate::periodic;
@@ -134,7 +134,7 @@ pub fn halos(
             }
         }
     }
-    if args.device != Name::Cpu {
+    if args.device != DeviceArg::Cpu {
         summary.both("device", args.device.to_string(), args.device.to_string());
     }
     let (rows, least) = (catalog.halos().len(), args.min_members);

@@ -18,7 +18,7 @@ use crate::args::Halos as Args;
 use crate::device::Device;
 use crate::failure::Failure;
 use crate::output_units::of_report;
-use crate::outputs::{Inputs, Outputs, Plan};
+use crate::outputs::{FolderPlan, Inputs, Outputs};
 use crate::phases::Phases;
 use crate::pictures::{check_slab, extent};
 use crate::summary::Summary;
@@ -49,7 +49,7 @@ impl Task<'_> {
     /// Creates files of these names in each folder. The `shared` files are only reserved, because ranks write them
     /// together.
     pub fn create(&self, folders: &[PathBuf], names: &[&str], shared: &[&str]) -> Result<Outputs, Failure> {
-        let plan = Plan { root: self.out, folders, names, shared, known: known() };
+        let plan = FolderPlan { root: self.out, folders, names, shared, known: known() };
         let mut outputs = Outputs::in_folders(plan, self.inputs)?;
         if let Some(json) = &self.json {
             outputs.add_summary(json)?;

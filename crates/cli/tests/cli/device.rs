@@ -156,7 +156,7 @@ mod on_vulkan {
     fn all_operations_are_timed() {
         let scratch = Scratch::new();
         let figures = scratch.path("figures.json").display().to_string();
-        let ops = "build,range_count,range_crs,half_count,knn,build_knn,fof,dbscan_fdbscan,dbscan_densebox,hdbscan,mbp,fof_mbp";
+        let ops = "build,range_count,range_csr,half_count,knn,build_knn,fof,dbscan_fdbscan,dbscan_densebox,hdbscan,mbp,fof_mbp";
         let sample = ["bench", "--sample", "halos:n=3e3,box=20", "--periodic", "20"];
         let options = ["--ops", ops, "--reps", "1", "--json", &figures, "--device", "vulkan"];
         let printed = program(&[&sample[..], &options].concat());
