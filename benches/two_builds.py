@@ -28,8 +28,8 @@ OF_POINTS = {
     "emst": ["--out", "edges.npy", "--weights", "weights.npy"],
     "knn": ["--k", "8", "--out", "neighbors.npy", "--distances", "distances.npy"],
 }
-ON_CPU = "build,range_count,range_crs,half_count,knn,fof,dbscan_fdbscan,dbscan_densebox,emst,hdbscan,hop"
-ON_DEVICE = "build,range_count,range_crs,half_count,knn,fof,dbscan_fdbscan,dbscan_densebox,emst,hop"
+ON_CPU = "build,range_count,range_csr,half_count,knn,fof,dbscan_fdbscan,dbscan_densebox,emst,hdbscan,hop"
+ON_DEVICE = "build,range_count,range_csr,half_count,knn,fof,dbscan_fdbscan,dbscan_densebox,emst,hop"
 
 
 def run(program, arguments, folder):

@@ -13,7 +13,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 use crate::error::{Error, ErrorKind, Result};
-use crate::reserve::is_short;
+use crate::reserve::is_out_of_memory;
 
 /// Cancels long calls of this crate, for example when a user aborts them or changes a parameter.
 ///
@@ -84,14 +84,14 @@ impl Cancel {
     /// # Panics
     /// Panics if `work` does.
     pub fn run<T>(&self, work: impl FnOnce() -> Result<T>) -> Result<T> {
-        Flags::new(self.0.clone(), true).run(work)
+        CallFlags::new(self.0.clone(), true).run(work)
     }
 }
 
 /// Runs `work`, a call of this crate. If a large buffer cannot be allocated, the call ends with an error of kind
 /// `Memory`.
 pub fn guarded<T>(work: impl FnOnce() -> Result<T>) -> Result<T> {
-    let flags = Flags::of_guarded();
+    let flags = CallFlags::of_guarded();
     let result = flags.run(work);
     flags.keep();
     result
@@ -100,14 +100,14 @@ pub fn guarded<T>(work: impl FnOnce() -> Result<T>) -> Result<T> {
 /// Runs `work`, a call across ranks. If a large buffer cannot be allocated outside of [`guarded`] calls in `work`,
 /// the process is aborted: if only this rank ended, the others would wait for it forever.
 pub fn across<T>(ranks: usize, work: impl FnOnce() -> Result<T>) -> Result<T> {
-    if ranks == 1 { work() } else { Flags::new(Arc::default(), false).run(work) }
+    if ranks == 1 { work() } else { CallFlags::new(Arc::default(), false).run(work) }
 }
 
 /// Ends the call that this thread works for, since an allocation of `bytes` bytes failed. Returns if the thread works
 /// for no call that may end this way.
 pub(crate) fn fail_for_memory(bytes: u128) {
-    if let Some(chain) = Flags::current().0.as_ref().filter(|chain| chain.ends_without_memory) {
-        chain.is_without_memory.store(true, Relaxed);
+    if let Some(state) = CallFlags::current().0.as_ref().filter(|state| state.ends_without_memory) {
+        state.is_without_memory.store(true, Relaxed);
         resume_unwind(Box::new(Ended::WithoutMemory(bytes)));
     }
 }
@@ -120,45 +120,45 @@ enum Ended {
 }
 
 #[derive(Debug)]
-struct Chain {
+struct CallState {
     flag: Arc<AtomicBool>,
     /// `true` if the call ends when a buffer cannot be allocated.
     ends_without_memory: bool,
     /// `true` if an allocation failed on a thread of the call, so that the other threads stop.
     is_without_memory: AtomicBool,
-    outer: Flags,
+    outer: CallFlags,
 }
 
 /// The flags that can end the calls that a thread works for; usually none.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Flags(Option<Arc<Chain>>);
+pub(crate) struct CallFlags(Option<Arc<CallState>>);
 
 thread_local! {
-    static CURRENT: RefCell<Flags> = const { RefCell::new(Flags(None)) };
+    static CURRENT: RefCell<CallFlags> = const { RefCell::new(CallFlags(None)) };
     /// The flags of the last guarded call, reused by the next one, so that loops over moving points do not allocate.
-    static SPARE: RefCell<Flags> = const { RefCell::new(Flags(None)) };
+    static SPARE: RefCell<CallFlags> = const { RefCell::new(CallFlags(None)) };
 }
 
-impl Flags {
+impl CallFlags {
     /// Creates the flags of a new call, which `flag` cancels, nested in the calls that this thread works for.
     fn new(flag: Arc<AtomicBool>, ends_without_memory: bool) -> Self {
         let is_without_memory = AtomicBool::new(false);
-        Self(Some(Arc::new(Chain { flag, ends_without_memory, is_without_memory, outer: Self::current() })))
+        Self(Some(Arc::new(CallState { flag, ends_without_memory, is_without_memory, outer: Self::current() })))
     }
 
     /// Creates or reuses the flags of a guarded call, nested in the calls that this thread works for.
     fn of_guarded() -> Self {
         let mut spare = SPARE.take();
-        let Some(chain) = spare.0.as_mut().and_then(Arc::get_mut) else { return Self::new(Arc::default(), true) };
-        chain.outer = Self::current();
+        let Some(state) = spare.0.as_mut().and_then(Arc::get_mut) else { return Self::new(Arc::default(), true) };
+        state.outer = Self::current();
         spare
     }
 
     /// Keeps the flags for the next guarded call of this thread, unless another thread still holds them.
     fn keep(mut self) {
-        if let Some(chain) = self.0.as_mut().and_then(Arc::get_mut) {
-            *chain.is_without_memory.get_mut() = false;
-            chain.outer = Self(None);
+        if let Some(state) = self.0.as_mut().and_then(Arc::get_mut) {
+            *state.is_without_memory.get_mut() = false;
+            state.outer = Self(None);
             SPARE.set(self);
         }
     }
@@ -170,9 +170,11 @@ impl Flags {
         result.unwrap_or_else(|payload| match payload.downcast::<Ended>() {
             Ok(ended) => Err(match *ended {
                 Ended::Cancelled => Error::new(ErrorKind::Cancelled, "the call was cancelled"),
-                Ended::WithoutMemory(0) => Error::new(ErrorKind::Memory, "not enough memory for this call"),
+                Ended::WithoutMemory(0) => {
+                    Error::new(ErrorKind::Memory, "not enough memory: an allocation failed on another thread")
+                }
                 Ended::WithoutMemory(bytes) => {
-                    let sentence = format!("not enough memory for this call: cannot allocate {bytes} bytes");
+                    let sentence = format!("not enough memory: cannot allocate {bytes} bytes");
                     Error::new(ErrorKind::Memory, sentence)
                 }
             }),
@@ -188,20 +190,20 @@ impl Flags {
     /// Returns the flags of this thread, for the tasks that it passes to other threads, and clears them until the
     /// guard is dropped. While a thread waits for other threads it picks up work of other calls, which these flags
     /// must not end.
-    pub fn hand_on() -> (Self, Entered) {
+    pub fn pass_to_tasks() -> (Self, FlagsGuard) {
         if CURRENT.with_borrow(|flags| flags.0.is_none()) {
-            return (Self(None), Entered(None));
+            return (Self(None), FlagsGuard(None));
         }
-        (Self::current(), Entered(Some(CURRENT.take())))
+        (Self::current(), FlagsGuard(Some(CURRENT.take())))
     }
 
     /// Makes these the flags of this thread until the guard is dropped. Unwinds if one of them is set.
     #[inline]
-    pub fn enter(&self) -> Entered {
+    pub fn enter(&self) -> FlagsGuard {
         if self.0.is_none() && CURRENT.with_borrow(|flags| flags.0.is_none()) {
-            return Entered(None);
+            return FlagsGuard(None);
         }
-        let entered = Entered(Some(CURRENT.replace(self.clone())));
+        let entered = FlagsGuard(Some(CURRENT.replace(self.clone())));
         self.check();
         entered
     }
@@ -222,21 +224,22 @@ impl Flags {
     #[inline]
     pub fn check(&self) {
         let mut next = &self.0;
-        let ends_without_memory = next.as_ref().is_some_and(|chain| chain.ends_without_memory);
-        while let Some(chain) = next {
-            let is_without_memory = chain.is_without_memory.load(Relaxed) || (ends_without_memory && is_short());
-            if (chain.flag.load(Relaxed) || is_without_memory) && !std::thread::panicking() {
+        let ends_without_memory = next.as_ref().is_some_and(|state| state.ends_without_memory);
+        while let Some(state) = next {
+            let is_without_memory =
+                state.is_without_memory.load(Relaxed) || (ends_without_memory && is_out_of_memory());
+            if (state.flag.load(Relaxed) || is_without_memory) && !std::thread::panicking() {
                 resume_unwind(Box::new(if is_without_memory { Ended::WithoutMemory(0) } else { Ended::Cancelled }));
             }
-            next = &chain.outer.0;
+            next = &state.outer.0;
         }
     }
 }
 
 /// A guard that restores the previous flags of this thread when it is dropped.
-pub(crate) struct Entered(Option<Flags>);
+pub(crate) struct FlagsGuard(Option<CallFlags>);
 
-impl Drop for Entered {
+impl Drop for FlagsGuard {
     fn drop(&mut self) {
         if let Some(before) = self.0.take() {
             CURRENT.set(before);
@@ -247,7 +250,7 @@ impl Drop for Entered {
 /// Unwinds if the call that this thread works for is cancelled.
 #[inline]
 pub fn check() {
-    CURRENT.with_borrow(Flags::check);
+    CURRENT.with_borrow(CallFlags::check);
 }
 
 /// Calls [`check`] at every 2^16th item of a long loop on one thread; `at` is the number of the item.

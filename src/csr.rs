@@ -98,7 +98,7 @@ impl<T: Ord + Send> Csr<T> {
     /// Sorts each list in ascending order.
     #[doc(hidden)]
     pub fn sorted(mut self) -> Self {
-        let lists = cut(&mut self.values, &self.offsets);
+        let lists = split_tasks(&mut self.values, &self.offsets);
         for_each(lists, &|_, (lists, mut own): (Range<usize>, &mut [T])| {
             for list in lists {
                 let (one, others) = own.split_at_mut(self.offsets[list + 1] - self.offsets[list]);
@@ -111,7 +111,7 @@ impl<T: Ord + Send> Csr<T> {
 }
 
 /// Divides the lists into parallel tasks of [`TASK`] lists each, with their values.
-fn cut<'a, T>(mut rest: &'a mut [T], offsets: &[usize]) -> Vec<(Range<usize>, &'a mut [T])> {
+fn split_tasks<'a, T>(mut rest: &'a mut [T], offsets: &[usize]) -> Vec<(Range<usize>, &'a mut [T])> {
     let n = offsets.len() - 1;
     let mut tasks = Vec::with_capacity(n.div_ceil(TASK));
     for first in (0..n).step_by(TASK) {
@@ -210,7 +210,7 @@ impl<T: Copy> RowWriter<'_, T> {
     /// No row is written by two threads at once.
     #[inline(always)]
     pub unsafe fn write(&self, row: usize, values: impl Iterator<Item = T>) {
-        assert!(row < self.rows, "row {row} is behind the last");
+        assert!(row < self.rows, "row {row} is out of bounds");
         // No overflow: `from_rows` has allocated `rows * length` values.
         let first = row * self.length;
         for (at, value) in (first..first + self.length).zip(values) {
@@ -233,7 +233,7 @@ impl<'a, T> RowWriter<'a, T> {
     /// No row is written by two threads at once.
     #[inline(always)]
     pub unsafe fn replace(&self, row: usize, value: T) {
-        assert!(row < self.rows && self.length == 1, "row {row} is behind the last");
+        assert!(row < self.rows && self.length == 1, "row {row} is out of bounds");
         // SAFETY: `row < self.rows`, the number of values, because rows have length 1; both were asserted above.
         // `values` is borrowed mutably, and the caller promises that no other thread writes this row.
         unsafe { *self.start.add(row) = value };
@@ -288,7 +288,7 @@ impl<T: Copy + bytemuck::Zeroable + Send + Sync> Csr<T> {
 
         // Fresh zeroed pages are not written.
         let mut values: Vec<T> = zeroed(offsets[n]);
-        for_each(cut(&mut values, &offsets), &|_, (lists, mut own): (Range<usize>, &mut [T])| {
+        for_each(split_tasks(&mut values, &offsets), &|_, (lists, mut own): (Range<usize>, &mut [T])| {
             for list in lists {
                 let (chunk, start) = (source[list] >> START_BITS, source[list] & ((1 << START_BITS) - 1));
                 let (chunk, start) = (chunk as usize, start as usize);
@@ -305,7 +305,7 @@ impl<T: Copy + bytemuck::Zeroable + Send + Sync> Csr<T> {
 impl<T: Copy + bytemuck::Zeroable + Send + Sync> Csr<T> {
     /// Concatenates lists into `n` lists: list `i` of `lists` is appended to list `rows[i]` of the result, in order
     /// of `i`.
-    pub(crate) fn joined(n: usize, rows: &[u32], lists: &Self) -> Self {
+    pub(crate) fn concatenated_by_row(n: usize, rows: &[u32], lists: &Self) -> Self {
         let (mut offsets, mut starts) = (zeroed(n + 1), zeroed(n + 1));
         for (&row, list) in rows.iter().zip(lists) {
             offsets[row as usize + 1] += list.len();
@@ -321,7 +321,7 @@ impl<T: Copy + bytemuck::Zeroable + Send + Sync> Csr<T> {
             next[row as usize] += 1;
         }
         let mut values = zeroed(offsets[n]);
-        for_each(cut(&mut values, &offsets), &|_, (rows, mut own): (Range<usize>, &mut [T])| {
+        for_each(split_tasks(&mut values, &offsets), &|_, (rows, mut own): (Range<usize>, &mut [T])| {
             for &part in &parts[starts[rows.start]..starts[rows.end]] {
                 let (to, others) = own.split_at_mut(lists.of(part).len());
                 to.copy_from_slice(lists.of(part));
@@ -332,7 +332,7 @@ impl<T: Copy + bytemuck::Zeroable + Send + Sync> Csr<T> {
     }
 
     /// Returns the part of each list that `part` selects, given the number of the list and the list.
-    pub(crate) fn parts(&self, part: &(dyn Fn(usize, &[T]) -> Range<usize> + Sync)) -> Self {
+    pub(crate) fn sublists(&self, part: &(dyn Fn(usize, &[T]) -> Range<usize> + Sync)) -> Self {
         let parts = map(self.len(), TASK, &|list| part(list, self.of(list)));
         let mut offsets = Vec::with_capacity(parts.len() + 1);
         let mut end = 0;
@@ -342,7 +342,7 @@ impl<T: Copy + bytemuck::Zeroable + Send + Sync> Csr<T> {
             end
         }));
         let mut values = zeroed(end);
-        for_each(cut(&mut values, &offsets), &|_, (lists, mut own): (Range<usize>, &mut [T])| {
+        for_each(split_tasks(&mut values, &offsets), &|_, (lists, mut own): (Range<usize>, &mut [T])| {
             for list in lists {
                 let from = &self.of(list)[parts[list].clone()];
                 let (to, others) = own.split_at_mut(from.len());
@@ -360,7 +360,7 @@ impl<T: Copy + bytemuck::Zeroable + Send + Sync> Csr<T> {
     }
 
     /// Copies the lists with the given numbers, in this order.
-    pub(crate) fn picked(&self, rows: &[u32]) -> Self {
+    pub(crate) fn selected(&self, rows: &[u32]) -> Self {
         let mut lists = Self::default();
         for &row in rows {
             lists.values.extend_from_slice(self.of(row as usize));
@@ -379,11 +379,11 @@ impl<T: Copy + bytemuck::Zeroable + Send + Sync> Csr<T> {
             return;
         }
         let is_kept = |row: usize| rows.binary_search(&(row as u32)).is_err();
-        let mut kept = self.parts(&|row, list| 0..if is_kept(row) { list.len() } else { 0 });
+        let mut kept = self.sublists(&|row, list| 0..if is_kept(row) { list.len() } else { 0 });
         let n = self.len();
         kept.append(lists);
         let of: Vec<u32> = crate::memory::collected((0..n as u32).chain(rows.iter().copied()));
-        *self = Self::joined(n, &of, &kept);
+        *self = Self::concatenated_by_row(n, &of, &kept);
     }
 
     /// Appends other lists.
@@ -405,27 +405,27 @@ mod tests {
         let mut lists = Csr::from_parts(vec![0, 2, 2], vec![5, 3]);
         lists.append(&Csr::from_parts(vec![0, 1, 4], vec![9, 1, 2, 7]));
         assert_eq!(lists, Csr::from_parts(vec![0, 2, 2, 3, 6], vec![5, 3, 9, 1, 2, 7]));
-        let joined = Csr::joined(4, &[2, 0, 2, 1], &lists);
+        let joined = Csr::concatenated_by_row(4, &[2, 0, 2, 1], &lists);
         assert_eq!(joined, Csr::from_parts(vec![0, 0, 3, 6, 6], vec![1, 2, 7, 5, 3, 9]));
         assert_eq!(
-            joined.parts(&|list, of| list.min(of.len())..of.len()).into_parts(),
+            joined.sublists(&|list, of| list.min(of.len())..of.len()).into_parts(),
             (vec![0, 0, 2, 3, 3], vec![2, 7, 9])
         );
-        assert_eq!(joined.picked(&[2, 0, 1]), Csr::from_parts(vec![0, 3, 3, 6], vec![5, 3, 9, 1, 2, 7]));
-        assert_eq!(joined.picked(&[]), Csr::default());
+        assert_eq!(joined.selected(&[2, 0, 1]), Csr::from_parts(vec![0, 3, 3, 6], vec![5, 3, 9, 1, 2, 7]));
+        assert_eq!(joined.selected(&[]), Csr::default());
         let mut replaced = joined.clone();
         replaced.replace(&[1, 2], &Csr::from_parts(vec![0, 3, 6], vec![0, 1, 2, 3, 4, 5]));
         assert_eq!(replaced, Csr::from_parts(vec![0, 0, 3, 6, 6], vec![0, 1, 2, 3, 4, 5]));
         replaced.replace(&[0, 2], &Csr::from_parts(vec![0, 1, 3], vec![9, 8, 7]));
         assert_eq!(replaced, Csr::from_parts(vec![0, 1, 4, 6, 6], vec![9, 0, 1, 2, 8, 7]));
         assert_eq!(joined.of_values(&|value| 2 * value).of(2), [10, 6, 18]);
-        assert_eq!(Csr::<u8>::joined(0, &[], &Csr::default()), Csr::default());
+        assert_eq!(Csr::<u8>::concatenated_by_row(0, &[], &Csr::default()), Csr::default());
         // More rows than a task, in reverse order.
         let n = 3 * TASK as u32 + 5;
         let one = Csr::from_parts((0..=n as usize).collect(), (0..n).collect::<Vec<u32>>());
         let rows: Vec<u32> = (0..n).rev().collect();
-        assert!(Csr::joined(n as usize, &rows, &one).values() == rows);
-        assert!(one.parts(&|_, _| 0..1) == one);
+        assert!(Csr::concatenated_by_row(n as usize, &rows, &one).values() == rows);
+        assert!(one.sublists(&|_, _| 0..1) == one);
     }
 
     #[test]

@@ -99,22 +99,22 @@ impl MassSum {
         }
         self.terms += 1;
         if self.terms >= TERMS {
-            self.settle();
+            self.propagate_carries();
         }
     }
 
     /// Adds another sum.
     pub fn merge(&mut self, other: &Self) {
-        self.settle();
+        self.propagate_carries();
         let mut other = other.clone();
-        other.settle();
+        other.propagate_carries();
         self.digits.iter_mut().zip(other.digits).for_each(|(own, digit)| *own += digit);
         self.broken = self.broken.saturating_add(other.broken);
-        self.settle();
+        self.propagate_carries();
     }
 
     /// Propagates carries, so that each digit has [`DIGIT`] bits; the last digit keeps the sign.
-    fn settle(&mut self) {
+    fn propagate_carries(&mut self) {
         let mut carry = 0;
         if let Some((last, others)) = self.digits.split_last_mut() {
             for digit in others {
@@ -129,7 +129,7 @@ impl MassSum {
     /// Returns the sum as words. Words of up to 2^30 sums may be added independently, as an all-reduce does.
     pub fn words(&self) -> [i64; Self::WORDS] {
         let mut settled = self.clone();
-        settled.settle();
+        settled.propagate_carries();
         let mut words = [0; Self::WORDS];
         words.iter_mut().zip(settled.digits.iter().chain([&settled.broken])).for_each(|(word, own)| *word = *own);
         words
@@ -142,7 +142,7 @@ impl MassSum {
         let (digits, broken) = words.split_first_chunk::<DIGITS>()?;
         let &[broken] = broken else { return None };
         let mut sum = Self { digits: *digits, broken, terms: 0 };
-        sum.settle();
+        sum.propagate_carries();
         Some(sum)
     }
 
@@ -158,11 +158,11 @@ impl MassSum {
             return f64::NAN;
         }
         let mut sum = self.clone();
-        sum.settle();
+        sum.propagate_carries();
         let is_negative = sum.digits[DIGITS - 1] < 0;
         if is_negative {
             sum.digits.iter_mut().for_each(|digit| *digit = -*digit);
-            sum.settle();
+            sum.propagate_carries();
         }
         // Three digits have at least 65 bits, more than the mantissa of a float, or are all there are.
         let Some(high) = sum.digits.iter().rposition(|&digit| digit != 0) else { return 0.0 };

@@ -4,7 +4,7 @@
 //! which is negligible compared with the thousands of operations of a task. Before each task, the flags of the caller
 //! are checked for cancellation.
 
-mod kept;
+mod scratch_pool;
 mod parts;
 
 use std::ops::Range;
@@ -13,15 +13,15 @@ use std::sync::{Mutex, OnceLock, PoisonError};
 
 use rayon::prelude::*;
 
-use crate::cancel::{Flags, check};
+use crate::cancel::{CallFlags, check};
 use crate::memory::{collected, with_capacity, zeroed};
-pub(crate) use kept::Kept;
 pub use parts::fold_tasks;
 pub(crate) use parts::{Part, for_parts};
+pub(crate) use scratch_pool::ScratchPool;
 
 /// Calls `task` with consecutive ranges of `size` indices, the last one shorter, that cover `0..n`.
 pub(crate) fn for_tasks(n: usize, size: usize, task: &(dyn Fn(Range<usize>) + Sync)) {
-    let (flags, _waiting) = Flags::hand_on();
+    let (flags, _waiting) = CallFlags::pass_to_tasks();
     (0..n.div_ceil(size)).into_par_iter().for_each(|at| flags.during(|| task(at * size..((at + 1) * size).min(n))));
 }
 
@@ -57,7 +57,7 @@ pub fn map<T: Send>(n: usize, size: usize, value: &(dyn Fn(usize) -> T + Sync)) 
     // The allocation comes first: while a thread waits, it has no flags, so a failed allocation would abort the
     // process.
     let mut all = with_capacity(n);
-    let (flags, _waiting) = Flags::hand_on();
+    let (flags, _waiting) = CallFlags::pass_to_tasks();
     let task = (0..n).into_par_iter().with_min_len(size).with_max_len(size);
     // Each task enters the flags once, and leaves them when it ends.
     task.map_init(|| flags.enter(), |_, at| value(at)).collect_into_vec(&mut all);
@@ -66,7 +66,7 @@ pub fn map<T: Send>(n: usize, size: usize, value: &(dyn Fn(usize) -> T + Sync)) 
 
 /// Sorts in ascending order; the sort is not stable.
 pub fn sort<T: Ord + Send>(values: &mut [T]) {
-    let (flags, _waiting) = Flags::hand_on();
+    let (flags, _waiting) = CallFlags::pass_to_tasks();
     if flags.is_some() { sort_parts(values, &flags) } else { values.par_sort_unstable() }
 }
 
@@ -75,7 +75,7 @@ pub fn sort<T: Ord + Send>(values: &mut [T]) {
 const SORTED_AT_ONCE: usize = 1 << 20;
 
 /// Sorts, and unwinds between parts if a flag is set.
-fn sort_parts<T: Ord + Send>(values: &mut [T], flags: &Flags) {
+fn sort_parts<T: Ord + Send>(values: &mut [T], flags: &CallFlags) {
     flags.check();
     if values.len() <= SORTED_AT_ONCE {
         return values.par_sort_unstable();
@@ -128,7 +128,7 @@ pub(crate) fn signed(values: Vec<AtomicU32>) -> Vec<i32> {
 
 /// Runs `a` and `b`, in parallel if a thread is idle.
 pub(crate) fn join(a: &mut (dyn FnMut() + Send), b: &mut (dyn FnMut() + Send)) {
-    let (flags, _waiting) = Flags::hand_on();
+    let (flags, _waiting) = CallFlags::pass_to_tasks();
     rayon::join(|| flags.during(a), || flags.during(b));
 }
 

@@ -53,7 +53,7 @@ static IS_SHORT: AtomicBool = AtomicBool::new(false);
 
 /// Returns `true` if the process has used its reserve, so that calls must end.
 #[inline]
-pub(crate) fn is_short() -> bool {
+pub(crate) fn is_out_of_memory() -> bool {
     IS_SHORT.load(Relaxed)
 }
 
@@ -105,7 +105,7 @@ fn allocate(size: usize, attempt: impl Fn() -> *mut u8) -> *mut u8 {
 fn with_reserve(size: usize, attempt: &dyn Fn() -> *mut u8) -> *mut u8 {
     // Larger allocations would fail anyway. If the process is already short of memory, another thread may be freeing
     // the reserve.
-    if size > size_of_reserve() && !is_short() {
+    if size > size_of_reserve() && !is_out_of_memory() {
         return std::ptr::null_mut();
     }
     if release() && HOLDERS.load(SeqCst) > 0 {
@@ -207,7 +207,20 @@ fn resident() -> usize {
     let read = std::fs::File::open("/proc/self/statm").and_then(|mut file| file.read(&mut text));
     let text = std::str::from_utf8(&text[..read.unwrap_or(0)]).unwrap_or("");
     let pages: Option<usize> = text.split(' ').nth(1).and_then(|pages| pages.parse().ok());
-    pages.unwrap_or(0).saturating_mul(4096)
+    pages.unwrap_or(0).saturating_mul(page_size())
+}
+
+/// Returns the size in bytes of a page of memory. It depends on the machine: 4096 on x86, up to 65536 elsewhere.
+#[cfg(target_os = "linux")]
+fn page_size() -> usize {
+    // SAFETY: `sysconf` takes a number and reads no memory of this process.
+    usize::try_from(unsafe { libc::sysconf(libc::_SC_PAGESIZE) }).unwrap_or(4096)
+}
+
+/// Other systems have no `/proc/self/statm`.
+#[cfg(not(target_os = "linux"))]
+fn page_size() -> usize {
+    0
 }
 
 #[cfg(test)]
@@ -219,17 +232,18 @@ mod tests {
     fn an_allocation_that_fails_is_given_the_reserve() {
         let held = hold().unwrap();
         assert!(size_of_reserve() >= LEAST || cfg!(not(target_os = "linux")));
+        assert!(page_size().is_power_of_two() || cfg!(not(target_os = "linux")));
         let memory = |_| std::ptr::dangling_mut();
         // The allocation exceeds the reserve, which is kept.
         assert!(allocate(MOST + 1, std::ptr::null_mut).is_null());
-        assert!(!is_short());
+        assert!(!is_out_of_memory());
         // The second attempt succeeds.
         let attempts = AtomicUsize::new(0);
         let second = || if attempts.fetch_add(1, Relaxed) == 0 { std::ptr::null_mut() } else { memory(()) };
         assert_eq!(allocate(1000, second).is_null(), cfg!(not(target_os = "linux")));
-        assert_eq!((is_short(), size_of_reserve()), (cfg!(target_os = "linux"), 0));
+        assert_eq!((is_out_of_memory(), size_of_reserve()), (cfg!(target_os = "linux"), 0));
         drop(held);
-        assert!(!is_short());
+        assert!(!is_out_of_memory());
         assert_eq!(size_of_reserve(), if cfg!(target_os = "linux") { IDLE } else { 0 });
     }
 }

@@ -112,10 +112,10 @@ fn options_out_of_range_are_refused() {
     let all = [
         (FofOptions { linking_length: -1.0, ..FOF }, "linking_length is -1"),
         (FofOptions { linking_length: f64::NAN, ..FOF }, "linking_length is NaN"),
-        (FofOptions { rows: 3, ..FOF }, "rows is 3"),
-        (FofOptions { rows: 1, center: 4, ..FOF }, "center is 4"),
-        (FofOptions { center: MOST_BOUND, ..FOF }, "rows asks for no catalogue"),
-        (FofOptions { rows: 1, box_size: [10.0, 10.0, 9.0], ..FOF }, "a catalogue needs a cube"),
+        (FofOptions { rows: 3, ..FOF }, "got 3"),
+        (FofOptions { rows: 1, center: 4, ..FOF }, "got 4"),
+        (FofOptions { center: MOST_BOUND, ..FOF }, "rows is ROPEWALK_NO_ROWS"),
+        (FofOptions { rows: 1, box_size: [10.0, 10.0, 9.0], ..FOF }, "a catalogue requires a cube"),
         (FofOptions { box_size: [10.0, 0.0, 10.0], ..FOF }, "box"),
         (FofOptions { box_size: [1.0; 3], ..FOF }, "box"),
         (FofOptions { rows: 1, softening: -1.0, ..FOF }, "softening is -1"),
@@ -149,7 +149,7 @@ fn particles_that_are_none_are_refused() {
     let column = Numbers { data: values.as_ptr().cast(), stride: 0, kind: F64 };
     let nan = [[0.0; 3], [0.0, f64::NAN, 0.0]];
     let all = [
-        (Particles { count: 1 << 60, ..good }, "so many positions are in no memory"),
+        (Particles { count: 1 << 60, ..good }, "positions exceed the address space"),
         (
             Particles { positions: Vectors { x: ptr::null(), ..good.positions }, ..good },
             "positions: x and y and z NULL",
@@ -335,8 +335,11 @@ fn communicators_that_cannot_be() {
 
 #[test]
 fn a_panic_is_a_status() {
-    assert_eq!((status(|| panic!("of {}", "a test")), message()), (BUG, "a bug of ropewalk: of a test".into()));
-    assert_eq!((status(|| std::panic::panic_any(7)), message()), (BUG, "a bug of ropewalk: it has no message".into()));
+    assert_eq!((status(|| panic!("of {}", "a test")), message()), (BUG, "internal error: of a test".into()));
+    assert_eq!(
+        (status(|| std::panic::panic_any(7)), message()),
+        (BUG, "internal error: panic without a message".into())
+    );
 }
 
 /// Compiles a C program whose assertions compare sizes, offsets and constants with those of the header.

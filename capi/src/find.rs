@@ -7,13 +7,13 @@ use ropewalk_pipeline::{CenterKind, LinkingLength, Options, Pipeline};
 use ropewalk_table::columns::Values;
 use ropewalk_table::{Catalog, check_sides_across, dbscan_across, fof_across};
 
-use crate::types::{self, DbscanOptions, FofOptions, Found, Halo};
+use crate::types::{self, DbscanOptions, FofOptions, Halo, RunResult};
 
 /// The numbers by which ranks compare the functions that they call.
 const FOF: u64 = 1;
 const DBSCAN: u64 = 2;
 
-pub(crate) fn refused(sentence: impl Into<std::borrow::Cow<'static, str>>) -> Error {
+pub(crate) fn invalid(sentence: impl Into<std::borrow::Cow<'static, str>>) -> Error {
     Error::new(ErrorKind::Parameter, sentence)
 }
 
@@ -39,22 +39,22 @@ fn kind(positions: &Points) -> (&'static str, Term) {
 }
 
 /// Finds the clusters of DBSCAN. Collective.
-pub fn dbscan(ranks: &dyn Communicator, own: Result<(Snapshot, DbscanOptions)>) -> Result<Found> {
+pub fn dbscan(ranks: &dyn Communicator, own: Result<(Snapshot, DbscanOptions)>) -> Result<RunResult> {
     let (part, options) = agree(ranks, own)?;
     let mut terms =
         vec![kind(&part.points), ("eps", Term::Real(options.eps)), ("min_pts", Term::Whole(options.min_pts))];
     terms.extend(sides(options.box_size));
     agree_on(ranks, DBSCAN, &terms)?;
     check_box(ranks, &part, options.box_size)?;
-    let dbscan = Dbscan::new(options.eps, whole(options.min_pts)).periodic(box_size(options.box_size));
+    let dbscan = Dbscan::new(options.eps, saturating_usize(options.min_pts)).periodic(box_size(options.box_size));
     let labels = dbscan_across(ranks, &part.points, &dbscan)?;
     let core = (0..part.points.len()).map(|i| labels.is_core(i).into()).collect();
     let clusters = labels.n_clusters();
-    Ok(Found { labels: labels.into_vec(), core: Some(core), clusters, halos: clusters, rows: vec![] })
+    Ok(RunResult { labels: labels.into_vec(), core: Some(core), clusters, halos: clusters, rows: vec![] })
 }
 
 /// Finds friends-of-friends halos, with rows if the options request them. Collective.
-pub fn fof(ranks: &dyn Communicator, own: Result<(Snapshot, FofOptions)>) -> Result<Found> {
+pub fn fof(ranks: &dyn Communicator, own: Result<(Snapshot, FofOptions)>) -> Result<RunResult> {
     let own = own.and_then(|(part, options)| {
         let center = check(&options)?;
         Ok((part, options, center))
@@ -74,11 +74,11 @@ pub fn fof(ranks: &dyn Communicator, own: Result<(Snapshot, FofOptions)>) -> Res
         return with_rows(ranks, &part, &options, center);
     }
     check_box(ranks, &part, options.box_size)?;
-    let fof = Fof::new(options.linking_length).min_members(whole(options.min_members));
+    let fof = Fof::new(options.linking_length).min_members(saturating_usize(options.min_members));
     let fof = fof.periodic(box_size(options.box_size));
     let halos = fof_across(ranks, &part.points, &fof)?;
     let labels = halos.labels();
-    Ok(Found {
+    Ok(RunResult {
         labels: labels.as_slice().to_vec(),
         core: None,
         clusters: labels.n_clusters(),
@@ -91,20 +91,26 @@ pub fn fof(ranks: &dyn Communicator, own: Result<(Snapshot, FofOptions)>) -> Res
 fn check(options: &FofOptions) -> Result<Option<CenterKind>> {
     let FofOptions { rows, center, box_size, .. } = *options;
     if rows > types::ROWS_ON_RANK_0 {
-        return Err(refused(format!("rows is {rows}; it must be ROPEWALK_NO_ROWS or one of those that follow it")));
+        return Err(invalid(format!(
+            "rows must be ROPEWALK_NO_ROWS, ROPEWALK_ROWS_OF_OWNERS or ROPEWALK_ROWS_ON_RANK_0, got {rows}"
+        )));
     }
     let kind = match center {
         types::NO_CENTER => None,
         types::MOST_BOUND => Some(CenterKind::MostBound),
         types::MOST_CONNECTED => Some(CenterKind::MostConnected),
         types::SHRINKING_SPHERE => Some(CenterKind::ShrinkingSphere),
-        _ => return Err(refused(format!("center is {center}; there is no centre of this number"))),
+        _ => {
+            return Err(invalid(format!(
+                "center must be ROPEWALK_NO_CENTER, ROPEWALK_MOST_BOUND, ROPEWALK_MOST_CONNECTED or ROPEWALK_SHRINKING_SPHERE, got {center}"
+            )));
+        }
     };
     if rows == types::NO_ROWS && kind.is_some() {
-        return Err(refused("center is given, but rows asks for no catalogue"));
+        return Err(invalid("center requires a catalogue, but rows is ROPEWALK_NO_ROWS"));
     }
     if rows != types::NO_ROWS && box_size.iter().any(|side| side.to_bits() != box_size[0].to_bits()) {
-        return Err(refused(format!("box_size is {box_size:?}; a catalogue needs a cube, or zeros for open space")));
+        return Err(invalid(format!("a catalogue requires a cube, or zeros for open space; box_size is {box_size:?}")));
     }
     Ok(kind)
 }
@@ -115,10 +121,10 @@ fn with_rows(
     part: &Snapshot,
     options: &FofOptions,
     center: Option<CenterKind>,
-) -> Result<Found> {
+) -> Result<RunResult> {
     let mut wanted = Options::default();
     wanted.linking_length = LinkingLength::Length(options.linking_length);
-    wanted.min_members = whole(options.min_members).max(2);
+    wanted.min_members = saturating_usize(options.min_members).max(2);
     wanted.box_size = Some(options.box_size[0]).filter(|&side| side != 0.0);
     (wanted.center, wanted.softening) = (center, options.softening);
     let pipeline = Pipeline::across(ranks, part, &wanted)?;
@@ -128,7 +134,7 @@ fn with_rows(
         types::ROWS_OF_OWNERS => Some(own.catalog),
         _ => pipeline.gather(&found, &own)?.map(|measured| measured.catalog),
     };
-    Ok(Found {
+    Ok(RunResult {
         labels: found.labels().iter().map(|&label| label.into()).collect(),
         core: None,
         clusters: found.n_groups(),
@@ -171,6 +177,6 @@ fn rows_of(catalog: &Catalog) -> Vec<Halo> {
 }
 
 /// Converts a number to `usize`, with `usize::MAX` for larger numbers. No count exceeds it.
-fn whole(number: u64) -> usize {
+fn saturating_usize(number: u64) -> usize {
     usize::try_from(number).unwrap_or(usize::MAX)
 }

@@ -110,7 +110,7 @@ pub struct Halo {
 }
 
 /// A result. For C this is an opaque type.
-pub struct Found {
+pub struct RunResult {
     pub labels: Vec<i64>,
     pub core: Option<Vec<u8>>,
     pub clusters: u64,

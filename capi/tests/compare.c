@@ -266,7 +266,7 @@ static void refusals(void) {
         const ropewalk_dbscan_options dbscan = {.eps = 1.0, .min_pts = 2};
         const int status = mine && fault == 2 ? ropewalk_dbscan(&mpi.ranks, &particles, &dbscan, &found)
                                               : ropewalk_fof(&mpi.ranks, &particles, &options, &found);
-        const char *word = fault == 0 ? "linking_length is 2 on rank" : fault == 1 ? "positions.type is" : "another function";
+        const char *word = fault == 0 ? "linking_length is 2 on rank" : fault == 1 ? "positions.type is" : "different functions";
         CHECK(status == ROPEWALK_REFUSED && strstr(ropewalk_error_message(), word), "status %d of %s", status, word);
     }
 }

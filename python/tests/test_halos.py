@@ -170,7 +170,7 @@ def test_none_and_few() -> None:
 
 def test_notes_are_warnings() -> None:
     x = ropewalk.sample.mock_halos(5_000, box_size=20)
-    with pytest.warns(RopewalkWarning, match="redshift is not known"):
+    with pytest.warns(RopewalkWarning, match="unknown redshift"):
         catalog = halos(x, masses=MASS, box_size=20, omega_m=0.3, overdensities="200c")
     assert any("redshift" in note for note in catalog.notes)
     assert catalog.units["sod_halo_m200c"] is not None
@@ -497,7 +497,7 @@ def test_labels_and_members_index_the_linked_particles(tmp_path: Path) -> None:
     assert halos(np.array(PLACES[1], float), eps=1, min_members=2).particles is None
 
 
-@pytest.mark.filterwarnings("ignore:.*have no ids that were read")
+@pytest.mark.filterwarnings("ignore:.*have no readable ids")
 def test_notes_of_attached_particles_are_warned_of(tmp_path: Path) -> None:
     path = snapshot_file(tmp_path / "snap.hdf5", ids4=np.array([0.5, 1.5, 2.5]))
     for given in (path, read_snapshot(path, types=1)):
@@ -508,11 +508,11 @@ def test_notes_of_attached_particles_are_warned_of(tmp_path: Path) -> None:
         assert catalog.attached_labels[4].tolist().count(-1) == 1
     # Types without ids are attached, too.
     path = snapshot_file(tmp_path / "none.hdf5", ids4=None)
-    with pytest.warns(RopewalkWarning, match=r"attached particles \(type 4\) have no ids that were read"):
+    with pytest.warns(RopewalkWarning, match=r"attached particles \(type 4\) have no readable ids"):
         catalog = halos(path, eps=1, min_members=2)
     assert sorted(catalog.attached_ids) == [0, 5] and [len(labels) for labels in catalog.attached_labels.values()] == [2, 3, 1]
     every = snapshot_file(tmp_path / "every.hdf5", ids0=None, ids4=None, ids5=None)
-    with pytest.warns(RopewalkWarning, match=r"attached particles \(types 0, 4 and 5\) have no ids"):
+    with pytest.warns(RopewalkWarning, match=r"attached particles \(types 0, 4 and 5\) have no readable ids"):
         assert halos(every, eps=1, min_members=2).attached_ids == {}
 
 
@@ -521,7 +521,7 @@ def test_what_cannot_be_attached_says_how_to_leave_it_out(tmp_path: Path) -> Non
     cases: list[tuple[dict[str, Any], dict[str, Any], str]] = [
         ({"m5": None}, {}, "has no masses of type 5"),
         ({"v5": None}, {"overdensities": "200c", "length_unit": "Mpc/h", "mass_unit": "1e10 Msun/h"}, "PartType5"),
-        ({"m0": None, "m4": None, "m5": None}, {}, "the linked particles have masses, and the attached ones have none"),
+        ({"m0": None, "m4": None, "m5": None}, {}, "the linked particles have masses, and the attached particles do not"),
         ({"x4": np.full((3, 3), np.nan, "f4")}, {}, "NaN"),
         ({"m0": np.array([1.0, -2.0])}, {}, "its mass is -2"),
     ]

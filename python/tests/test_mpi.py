@@ -253,7 +253,7 @@ DIFFERENCES = {
 
 #: Part of the message on all ranks, if one rank rejects its own arguments or if the message has no values.
 SENTENCES = {
-    "functions": "calls another function than rank 0",
+    "functions": "and rank 0 call different functions",
     "eps is no number": "eps is '1'; it must be a number",
     "min_samples is none": "min_samples is 0; it must be at least 1",
     "box_size has two sides": "box_size has 2 sides; the points have 3 coordinates",
@@ -262,7 +262,7 @@ SENTENCES = {
     "NaN": "point 3: coordinate 1 is NaN; coordinates must be finite",
     "NaN in groups": "point 3: coordinate 1 is NaN; coordinates must be finite",
     "no rows": "Expected a 2-dimensional array X",
-    "eleven coordinates": "11 dimensions: points may have 1 to 10",
+    "eleven coordinates": "unsupported dimension 11",
     "weights": "sample_weight is not supported with comm",
     "device": "device is 'cuda'; with comm it must be",
     "order of columns": "the digest of feature names (0 for none) is ",

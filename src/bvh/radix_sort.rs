@@ -11,7 +11,7 @@
 use std::ops::Range;
 use std::sync::atomic::Ordering::Relaxed;
 
-use crate::cancel::{Flags, check};
+use crate::cancel::{CallFlags, check};
 use crate::memory::{append, grow, renew};
 use crate::parallel::{Part, Scratch, for_parts, plain, shared};
 use bytemuck::Zeroable;
@@ -193,7 +193,7 @@ impl<T: Source, F> Sorting<'_, T, F> {
             if index_left.is_empty() {
                 continue;
             }
-            let (flags, _waiting) = Flags::hand_on();
+            let (flags, _waiting) = CallFlags::pass_to_tasks();
             rayon::join(
                 || flags.during(|| self.sort(left, index_left, output_left)),
                 || flags.during(|| self.sort(buckets, index, output)),

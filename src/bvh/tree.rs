@@ -5,7 +5,7 @@ use std::sync::atomic::Ordering::Relaxed;
 use crate::bvh::tree_state::TreeState;
 use crate::error::{ErrorKind, Result};
 use crate::geometry::{Aabb, Blocks, Scalar, Space};
-use crate::parallel::{Kept, atomics, for_tasks, plain};
+use crate::parallel::{ScratchPool, atomics, for_tasks, plain};
 use crate::simd::LANES;
 
 /// A node: its box, its rope, and the first of its primitives in tree order.
@@ -94,14 +94,14 @@ impl<S: Scalar, const D: usize> Bvh<S, D> {
     pub(super) fn clear_on_memory_error(&mut self, result: Result<()>) -> Result<()> {
         if result.as_ref().is_err_and(|error| error.kind() == ErrorKind::Memory) {
             self.state.memory = None;
-            self.state.kept = Kept::default();
+            self.state.kept = ScratchPool::default();
             self.clear();
         }
         result
     }
 
     /// Scratch memory for searches of this tree.
-    pub(crate) fn kept(&self) -> &Kept {
+    pub(crate) fn kept(&self) -> &ScratchPool {
         &self.state.kept
     }
 

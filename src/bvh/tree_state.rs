@@ -7,7 +7,7 @@ use std::panic::AssertUnwindSafe;
 use crate::bvh::hierarchy::Hierarchy;
 use crate::bvh::radix_sort::{Pool, SplitMemory};
 use crate::geometry::Aabb;
-use crate::parallel::Kept;
+use crate::parallel::ScratchPool;
 
 /// The quality of the tree, and memory for the next step. Comparisons of trees ignore it, and a clone gets no memory.
 #[derive(Debug)]
@@ -21,7 +21,7 @@ pub(super) struct TreeState<S, const D: usize> {
     /// Scratch memory of a rebuild.
     pub memory: Option<Box<BuildScratch>>,
     /// Memory of earlier searches, reused by later ones.
-    pub kept: Kept,
+    pub kept: ScratchPool,
 }
 
 /// The sum of the surface areas of all nodes, measured in the length `unit`.
@@ -43,7 +43,7 @@ pub(super) struct Measure<S, const D: usize> {
 
 impl<S, const D: usize> Default for TreeState<S, D> {
     fn default() -> Self {
-        Self { built: None, degradation: 1.0, measures: vec![], memory: None, kept: Kept::default() }
+        Self { built: None, degradation: 1.0, measures: vec![], memory: None, kept: ScratchPool::default() }
     }
 }
 

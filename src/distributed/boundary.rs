@@ -92,7 +92,7 @@ pub(crate) fn number_roots<S: Scalar, const D: usize>(
         let at = at as usize;
         [numbers[at], sizes[at]] = theirs[wanted.partition_point(|&other| other < root)];
     }
-    mark("across ranks");
+    mark("number components");
     Ok(Numbered { numbers, sizes, moved, count })
 }
 

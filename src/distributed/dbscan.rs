@@ -4,14 +4,14 @@ use crate::bvh::Bvh;
 use crate::cluster::Dbscan;
 use crate::cluster::dbscan::across_ranks::{CoreClusters, core_clusters, core_of, join_borders};
 use crate::distributed::boundary::{NONE, Numbered, number};
-use crate::distributed::communicator::{Communicator, agree, check_same};
+use crate::distributed::communicator::{Communicator, agree, check_same_options};
 use crate::distributed::components::vertex;
-use crate::distributed::contacts::{contacts, map_near};
 use crate::distributed::domain::Domain;
+use crate::distributed::ghost_contacts::{component_contacts, map_points_near_ghosts};
 use crate::distributed::ghosts::Ghosts;
 use crate::distributed::labels::Labels;
-use crate::distributed::regions::Regions;
-use crate::distributed::sends::Sends;
+use crate::distributed::regions::RankBoxes;
+use crate::distributed::sends::GhostDirection;
 use crate::error::Result;
 use crate::geometry::Scalar;
 use crate::parallel::map;
@@ -64,8 +64,8 @@ impl Dbscan {
     fn run_in<S: Scalar, const D: usize>(&self, domain: &Domain<'_, S, D>, tree: Bvh<S, D>) -> Result<Labels> {
         let ranks = domain.ranks;
         agree(ranks, self.check_across(&domain.space))?;
-        check_same(ranks, &self.options())?;
-        let here = Here::new(self, domain, tree)?;
+        check_same_options(ranks, &self.options())?;
+        let here = RankWithGhosts::new(self, domain, tree)?;
         let core = here.core()?;
         let clusters = agree(ranks, core_clusters(&here.tree, self, &core))?;
         mark("walk, union");
@@ -93,7 +93,7 @@ impl Dbscan {
 }
 
 /// The points of a rank's region, and those of other ranks within `eps`.
-struct Here<'a, S, const D: usize> {
+struct RankWithGhosts<'a, S, const D: usize> {
     options: &'a Dbscan,
     domain: &'a Domain<'a, S, D>,
     tree: Bvh<S, D>,
@@ -109,11 +109,11 @@ struct CoreGhosts<S, const D: usize> {
     clusters: Vec<u64>,
 }
 
-impl<'a, S: Scalar, const D: usize> Here<'a, S, D> {
+impl<'a, S: Scalar, const D: usize> RankWithGhosts<'a, S, D> {
     /// Builds the ghosts. Collective.
     fn new(options: &'a Dbscan, domain: &'a Domain<'a, S, D>, tree: Bvh<S, D>) -> Result<Self> {
-        let regions = Regions::new(domain, &tree)?;
-        let ghosts = Ghosts::within(domain.ranks, &tree, &regions, options.eps(), Sends::Both)?;
+        let regions = RankBoxes::new(domain, &tree)?;
+        let ghosts = Ghosts::within(domain.ranks, &tree, &regions, options.eps(), GhostDirection::Both)?;
         Ok(Self { options, domain, tree, ghosts })
     }
 
@@ -124,10 +124,11 @@ impl<'a, S: Scalar, const D: usize> Here<'a, S, D> {
         let near = agree(domain.ranks, Bvh::build_in(&ghosts.points, domain.space))?;
         // Points with too few neighbours on this rank: their ball holds fewer than `min_pts` points, so counting all
         // is cheap.
-        let more = map_near(tree, &near, options.eps(), &|row| core[row as usize] == 0, &|ball, ghosts| {
-            let missing = options.min_pts().saturating_sub(tree.query(ball).count());
-            (ghosts.take(missing).count() == missing).then_some(())
-        });
+        let more =
+            map_points_near_ghosts(tree, &near, options.eps(), &|row| core[row as usize] == 0, &|ball, ghosts| {
+                let missing = options.min_pts().saturating_sub(tree.query(ball).count());
+                (ghosts.take(missing).count() == missing).then_some(())
+            });
         more.into_iter().for_each(|(row, ())| core[row as usize] = 1);
         mark("core");
         Ok(core)
@@ -151,7 +152,7 @@ impl<'a, S: Scalar, const D: usize> Here<'a, S, D> {
         let of = |(at, ghost): (u32, u32)| {
             (labels[tree.order()[at as usize] as usize] as u32, ghosts.clusters[ghost as usize])
         };
-        let contacts = contacts(tree, &|at| clusters.root(at), &ghosts.points, options.eps());
+        let contacts = component_contacts(tree, &|at| clusters.root(at), &ghosts.points, options.eps());
         contacts.into_iter().map(of).collect()
     }
 
@@ -176,7 +177,7 @@ impl<'a, S: Scalar, const D: usize> Here<'a, S, D> {
         let mut least = map(core.len(), TASK, &|row| joined.get(row).map_or(NONE, |place| met[place as usize]));
         let near = agree(domain.ranks, Bvh::build_in(&ghosts.points, domain.space))?;
         let may_join = |row: u32| core[row as usize] == 0 && !options.is_star();
-        let joined = map_near(tree, &near, options.eps(), &may_join, &|_, near| {
+        let joined = map_points_near_ghosts(tree, &near, options.eps(), &may_join, &|_, near| {
             near.map(|ghost| theirs[ghosts.ghosts[ghost as usize] as usize]).min()
         });
         joined.into_iter().for_each(|(row, number)| least[row as usize] = least[row as usize].min(number));

@@ -11,7 +11,7 @@ use std::ops::Range;
 
 use crate::bvh::morton::Grid;
 use crate::bvh::{check, check_count};
-use crate::distributed::communicator::{Communicator, agree, all_gather, all_gather_v, check_same, starts};
+use crate::distributed::communicator::{Communicator, agree, all_gather, all_gather_v, check_same_options, starts};
 use crate::distributed::route::Route;
 use crate::error::Result;
 use crate::geometry::{Aabb, BoxSize, Scalar, Space};
@@ -104,9 +104,9 @@ impl<'a, S: Scalar, const D: usize> Domain<'a, S, D> {
             Ok((space, check(points, &space)?))
         });
         let (space, own) = agree(ranks, own)?;
-        let mut options = vec![("how points are shared out (0 evenly, 1 by weight, 2 in place)", share.number())];
+        let mut options = vec![("distribution of points (0 even, 1 weighted, 2 in place)", share.number())];
         options.extend((0..D).map(|k| ("periodic", space.period().map_or(0.0, |period| period[k]))));
-        check_same(ranks, &options)?;
+        check_same_options(ranks, &options)?;
         let starts = starts(ranks, points.len())?;
         let corners = all_gather_v(ranks, &[own.lo, own.hi])?;
         let bounds =

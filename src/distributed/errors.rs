@@ -9,10 +9,10 @@ pub(super) fn on_rank(rank: usize, kind: ErrorKind, sentence: &str) -> Error {
 
 /// Creates the error for a rank that ended before a collective call.
 pub(super) fn rank_gone(rank: usize) -> Error {
-    Error::new(ErrorKind::Rank, format!("rank {rank} has ended before the others")).of_another_rank()
+    Error::new(ErrorKind::Rank, format!("rank {rank} has ended before a collective call")).of_another_rank()
 }
 
 /// Creates the error for a column that only some ranks have.
 pub fn some_ranks_lack(what: &'static str) -> Error {
-    Error::new(ErrorKind::Input, format!("some ranks have {what}, and others have none"))
+    Error::new(ErrorKind::Input, format!("only some ranks pass {what}; pass it on all ranks or on none"))
 }

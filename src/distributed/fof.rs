@@ -6,15 +6,15 @@ use crate::cluster::fof::components;
 use crate::cluster::labels::check_clusters;
 use crate::cluster::relabel::IsCore;
 use crate::distributed::boundary::{Numbered, number};
-use crate::distributed::communicator::{Communicator, agree, check_same};
+use crate::distributed::communicator::{Communicator, agree, check_same_options};
 use crate::distributed::components::vertex;
-use crate::distributed::contacts::contacts;
 use crate::distributed::domain::Domain;
+use crate::distributed::ghost_contacts::component_contacts;
 use crate::distributed::ghosts::Ghosts;
 use crate::distributed::halos::Halos;
 use crate::distributed::labels::Labels;
-use crate::distributed::regions::Regions;
-use crate::distributed::sends::Sends;
+use crate::distributed::regions::RankBoxes;
+use crate::distributed::sends::GhostDirection;
 use crate::error::Result;
 use crate::geometry::Scalar;
 use crate::memory::zeroed;
@@ -73,15 +73,15 @@ impl Fof {
     ) -> Result<(Vec<i32>, Numbered)> {
         let (ranks, length) = (domain.ranks, self.linking_length);
         agree(ranks, domain.space.check_length("linking_length", length))?;
-        check_same(ranks, &[("linking_length", length), ("min_members", self.min_members as f64)])?;
-        let regions = Regions::new(domain, &tree)?;
+        check_same_options(ranks, &[("linking_length", length), ("min_members", self.min_members as f64)])?;
+        let regions = RankBoxes::new(domain, &tree)?;
         // One side of each pair of ranks suffices to find the contacts.
-        let ghosts = Ghosts::within(ranks, &tree, &regions, length, Sends::One)?;
+        let ghosts = Ghosts::within(ranks, &tree, &regions, length, GhostDirection::One)?;
         drop(regions);
 
         let groups = components(&tree, length).relabel(tree.order(), IsCore::NotSingle);
         let groups = agree(ranks, groups)?;
-        let contacts = contacts(&tree, &|at| Some(groups.root(at)), &ghosts.points, length);
+        let contacts = component_contacts(&tree, &|at| Some(groups.root(at)), &ghosts.points, length);
         let mut count = groups.n_clusters() as usize;
         let mut labels = groups.into_labels(tree.order()).into_vec();
         mark("labels");

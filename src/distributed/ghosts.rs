@@ -9,9 +9,9 @@
 use crate::bvh::Bvh;
 use crate::bvh::traverse::Step;
 use crate::distributed::communicator::Communicator;
-use crate::distributed::regions::{Regions, by_rank};
+use crate::distributed::regions::{RankBoxes, by_rank};
 use crate::distributed::route::Route;
-use crate::distributed::sends::Sends;
+use crate::distributed::sends::GhostDirection;
 use crate::error::Result;
 use crate::geometry::Scalar;
 use crate::parallel::list_tasks;
@@ -33,9 +33,9 @@ impl<S: Scalar, const D: usize> Ghosts<S, D> {
     pub fn within(
         ranks: &dyn Communicator,
         tree: &Bvh<S, D>,
-        regions: &Regions<S, D>,
+        regions: &RankBoxes<S, D>,
         radius: f64,
-        sends: Sends,
+        sends: GhostDirection,
     ) -> Result<Self> {
         let lists = near(ranks.rank(), tree, regions, radius, sends);
         let corners: Vec<[S; D]> = lists.iter().flatten().map(|sent| tree.item(sent.1 as usize).lo).collect();
@@ -57,22 +57,22 @@ precompiled! {
     /// Returns, for each other rank, the points of a tree within a radius of a box of that rank: the row of each,
     /// ascending, and its position.
     fn near = find_near(
-        rank: keep usize, tree: same_ref &Bvh<S, D>, regions: same_ref &Regions<S, D>, radius: keep f64, sends: keep Sends
+        rank: keep usize, tree: same_ref &Bvh<S, D>, regions: same_ref &RankBoxes<S, D>, radius: keep f64, sends: keep GhostDirection
     ) -> Vec<Vec<(u32, u32)>>
 }
 
 fn find_near<S: Scalar, const D: usize>(
     rank: usize,
     tree: &Bvh<S, D>,
-    regions: &Regions<S, D>,
+    regions: &RankBoxes<S, D>,
     radius: f64,
-    sends: Sends,
+    sends: GhostDirection,
 ) -> Vec<Vec<(u32, u32)>> {
-    let Regions { boxes, rank_of, counts, .. } = regions;
+    let RankBoxes { boxes, rank_of, counts, .. } = regions;
     let (space, radius2) = (tree.space(), radius * radius);
     let others = match tree.is_empty() {
         true => vec![],
-        false => regions.asking(rank, sends, &tree.bounds(), space, radius),
+        false => regions.receiver_boxes(rank, sends, &tree.bounds(), space, radius),
     };
     let positions = list_tasks(others.len(), TASK, &|range| {
         let mut positions = vec![];

@@ -15,8 +15,8 @@ use crate::distributed::boundary::Numbered;
 use crate::distributed::communicator::{Communicator, Reduction, agree, reduce};
 use crate::distributed::components::rank_of;
 use crate::distributed::domain::Domain;
+use crate::distributed::global_order::global_positions;
 use crate::distributed::labels::Labels;
-use crate::distributed::order::places;
 use crate::distributed::route::Route;
 use crate::error::Result;
 use crate::geometry::{Boundary, Scalar};
@@ -184,7 +184,7 @@ impl Halos {
         }
         // Complements of sizes, so that ascending keys mean descending sizes.
         let key = |members: &[u32]| [!(members.len() as u64), self.indices[members[0] as usize]];
-        let places = places(ranks, &self.owned.iter().map(key).collect::<Vec<_>>())?;
+        let places = global_positions(ranks, &self.owned.iter().map(key).collect::<Vec<_>>())?;
         Ok(self.places.get_or_init(|| places))
     }
 

@@ -12,18 +12,18 @@ use crate::bvh::Bvh;
 use crate::csr::Csr;
 use crate::distributed::communicator::{Communicator, agree, all_gather, all_gather_v};
 use crate::distributed::domain::Domain;
-use crate::distributed::sends::Sends;
+use crate::distributed::sends::GhostDirection;
 use crate::error::Result;
 use crate::geometry::{Aabb, Query, Scalar, Space};
 use crate::phases::mark;
 
 /// The maximum number of boxes of a rank.
-const MOST: usize = 1 << 10;
+const MAX_BOXES_PER_RANK: usize = 1 << 10;
 /// The maximum number of boxes of all ranks, unless the minimum of 16 boxes per rank exceeds it.
-const MOST_OF_ALL: usize = 1 << 20;
+const MAX_BOXES: usize = 1 << 20;
 
 /// The boxes of all ranks.
-pub(crate) struct Regions<S, const D: usize> {
+pub(crate) struct RankBoxes<S, const D: usize> {
     /// The tree over the boxes.
     pub tree: Bvh<S, D>,
     /// The boxes of this rank, then those of the others by rank.
@@ -34,10 +34,10 @@ pub(crate) struct Regions<S, const D: usize> {
     pub counts: Vec<u64>,
 }
 
-impl<S: Scalar, const D: usize> Regions<S, D> {
+impl<S: Scalar, const D: usize> RankBoxes<S, D> {
     /// Gathers the boxes of all ranks; `tree` holds this rank's points of the domain. Collective.
     pub fn new(domain: &Domain<'_, S, D>, tree: &Bvh<S, D>) -> Result<Self> {
-        let tops = tops(tree, most_boxes(domain.ranks));
+        let tops = top_nodes(tree, most_boxes(domain.ranks));
         Self::of_boxes(domain, tops.into_iter().map(|at| tree.node(at).bounds), tree.len())
     }
 
@@ -63,9 +63,16 @@ impl<S: Scalar, const D: usize> Regions<S, D> {
     }
 }
 
-impl<S: Scalar, const D: usize> Regions<S, D> {
+impl<S: Scalar, const D: usize> RankBoxes<S, D> {
     /// Returns the boxes within a radius of `bounds` that belong to ranks to which `rank` sends points.
-    pub fn asking(&self, rank: usize, sends: Sends, bounds: &Aabb<S, D>, space: &Space<D>, radius: f64) -> Vec<u32> {
+    pub fn receiver_boxes(
+        &self,
+        rank: usize,
+        sends: GhostDirection,
+        bounds: &Aabb<S, D>,
+        space: &Space<D>,
+        radius: f64,
+    ) -> Vec<u32> {
         let is_near = |&at: &u32| {
             let to = self.rank_of[at as usize] as usize;
             sends.is_from(rank, to) && space.min_distance2(bounds, &self.boxes[at as usize]) <= radius * radius
@@ -76,12 +83,12 @@ impl<S: Scalar, const D: usize> Regions<S, D> {
 
 /// Returns the maximum number of boxes of a rank.
 pub(crate) fn most_boxes(ranks: &dyn Communicator) -> usize {
-    (MOST_OF_ALL / ranks.size()).clamp(16, MOST)
+    (MAX_BOXES / ranks.size()).clamp(16, MAX_BOXES_PER_RANK)
 }
 
 /// Returns at most `most` nodes of a tree that together hold all its points, with similar numbers of points each.
 /// Repeatedly splits the node with the most points.
-fn tops<S: Scalar, const D: usize>(tree: &Bvh<S, D>, most: usize) -> Vec<usize> {
+fn top_nodes<S: Scalar, const D: usize>(tree: &Bvh<S, D>, most: usize) -> Vec<usize> {
     let mut open: BinaryHeap<(usize, usize)> = BinaryHeap::new();
     let mut tops = vec![];
     if !tree.is_empty() {
@@ -100,12 +107,12 @@ fn tops<S: Scalar, const D: usize>(tree: &Bvh<S, D>, most: usize) -> Vec<usize> 
 }
 
 /// A query for everything within a distance of a box.
-pub(crate) struct Near<'a, S, const D: usize> {
+pub(crate) struct BoxDistanceQuery<'a, S, const D: usize> {
     pub bounds: &'a Aabb<S, D>,
     pub radius2: f64,
 }
 
-impl<S: Scalar, const D: usize> Query<S, D> for Near<'_, S, D> {
+impl<S: Scalar, const D: usize> Query<S, D> for BoxDistanceQuery<'_, S, D> {
     fn meets(&self, bounds: &Aabb<S, D>, space: &Space<D>) -> bool {
         space.min_distance2(self.bounds, bounds) <= self.radius2
     }
@@ -128,7 +135,7 @@ mod tests {
             let points: Vec<[f64; 1]> = (0..n).map(|i| [(i * i % 4099) as f64]).collect();
             let tree = Bvh::build(&points).unwrap();
             for most in [1, 7, 100] {
-                let tops = tops(&tree, most);
+                let tops = top_nodes(&tree, most);
                 assert!(tops.len() <= most);
                 assert_eq!(tops.iter().flat_map(|&at| tree.span(at)).collect::<Vec<_>>(), (0..n).collect::<Vec<_>>());
             }

@@ -130,7 +130,7 @@ impl Route {
     /// Sends back a list for each row that arrived. Returns lists indexed by row; each row must have been sent once.
     /// Collective.
     pub fn send_back_lists<T: Pod + Send + Sync>(&self, ranks: &dyn Communicator, lists: &Csr<T>) -> Result<Csr<T>> {
-        Ok(Csr::joined(self.rows.len(), &self.rows, &self.answer_lists(ranks, lists)?))
+        Ok(Csr::concatenated_by_row(self.rows.len(), &self.rows, &self.answer_lists(ranks, lists)?))
     }
 }
 

@@ -4,7 +4,7 @@
 
 /// The rule that decides which of two ranks send points to each other.
 #[derive(Clone, Copy)]
-pub(crate) enum Sends {
+pub(crate) enum GhostDirection {
     /// Both ranks send: each has ghosts of the other.
     Both,
     /// One of the two ranks sends, if it suffices that one rank sees each pair of points. Each rank sends to about
@@ -12,7 +12,7 @@ pub(crate) enum Sends {
     One,
 }
 
-impl Sends {
+impl GhostDirection {
     pub fn is_from(self, rank: usize, to: usize) -> bool {
         match self {
             _ if rank == to => false,

@@ -30,7 +30,7 @@ impl Error {
             return Self::not_finite(index, axis, value);
         }
         let sentence = format!(
-            "coordinate {axis} is {}; beyond {limit:e} squared distances overflow, so rescale the data",
+            "coordinate {axis} is {}; squared distances overflow beyond {limit:e}; rescale the data",
             number(value)
         );
         Self::new(ErrorKind::Input, sentence).of_item("point", index)
@@ -44,19 +44,19 @@ impl Error {
 
     /// A slice whose length is not the number of particles.
     pub fn length(what: &str, len: usize, particles: usize) -> Self {
-        let sentence = format!("there are {len} {what} for {particles} particles; there must be one each");
+        let sentence = format!("{len} {what} for {particles} particles; expected one per particle");
         Self::new(ErrorKind::Input, sentence)
     }
 
     /// A column whose length is not the number of halos.
     pub fn column_length(name: &str, len: usize, halos: usize) -> Self {
-        let sentence = format!("column {name} has {len} values for {halos} halos; there must be one each");
+        let sentence = format!("column {name} has {len} values for {halos} halos; expected one per halo");
         Self::new(ErrorKind::Input, sentence)
     }
 
     /// Radii whose number is neither 1 nor the number of centres.
     pub fn radii(len: usize, centers: usize) -> Self {
-        let sentence = format!("there are {len} radii for {centers} centres; there must be one each, or one for all");
+        let sentence = format!("{len} radii for {centers} centres; expected one per centre, or one for all");
         Self::new(ErrorKind::Parameter, sentence).about("radius")
     }
 
@@ -68,12 +68,12 @@ impl Error {
 
     /// Points with an unsupported number of dimensions.
     pub fn dimension(dim: usize) -> Self {
-        Self::new(ErrorKind::Unsupported, format!("{dim} dimensions: points may have 1 to 10"))
+        Self::new(ErrorKind::Unsupported, format!("unsupported dimension {dim}; points have 1 to 10 dimensions"))
     }
 
     /// More points than a tree can index.
     pub fn too_many_points(n: usize, max: usize) -> Self {
-        let sentence = format!("{n} points are too many: indices are 32 bits, so at most {max} points fit one tree");
+        let sentence = format!("{n} points exceed the limit of one tree; at most {max} points have 32-bit indices");
         Self::new(ErrorKind::Unsupported, sentence)
     }
 
@@ -84,7 +84,7 @@ impl Error {
 
     /// A tree that violates an invariant: a bug of this crate, or bytes that this crate did not write.
     pub fn invariant(message: impl std::fmt::Display) -> Self {
-        Self::new(ErrorKind::Internal, format!("the tree is broken: {message}"))
+        Self::new(ErrorKind::Internal, format!("internal error: {message}"))
     }
 }
 

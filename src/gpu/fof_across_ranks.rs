@@ -8,15 +8,15 @@
 
 use crate::cluster::labels::check_clusters;
 use crate::distributed::boundary::{Numbered, number, number_roots};
-use crate::distributed::communicator::{Communicator, agree, check_same};
+use crate::distributed::communicator::{Communicator, agree, check_same_options};
 use crate::distributed::components::{connect, vertex};
 use crate::distributed::domain::Domain;
 use crate::distributed::ghosts::Ghosts;
 use crate::distributed::halos::Halos;
 use crate::distributed::labels::Labels;
-use crate::distributed::regions::{Regions, most_boxes};
+use crate::distributed::regions::{RankBoxes, most_boxes};
 use crate::distributed::route::Route;
-use crate::distributed::sends::Sends;
+use crate::distributed::sends::GhostDirection;
 use crate::error::{Error, ErrorKind, Result};
 use crate::geometry::{Aabb, BoxSize};
 use crate::gpu::{self, Bvh, Coordinate, Device, Fof, Groups, Points};
@@ -112,12 +112,12 @@ impl Fof {
     ) -> Result<(Groups, Vec<(u32, u64)>)> {
         let (ranks, length) = (domain.ranks, self.linking_length);
         agree(ranks, domain.space.check_length("linking_length", length))?;
-        check_same(ranks, &[("linking_length", length), ("min_members", self.min_members as f64)])?;
+        check_same_options(ranks, &[("linking_length", length), ("min_members", self.min_members as f64)])?;
         let (n, own) = (tree.len(), domain.points.len());
         let is_of_domain = n == own && *tree.space() == domain.space;
         agree(ranks, if is_of_domain { Ok(()) } else { Err(other_tree(n, own)) })?;
         let boxes = agree(ranks, tree.tops(most_boxes(ranks)))?;
-        let regions = Regions::of_boxes(domain, boxes.into_iter(), tree.len())?;
+        let regions = RankBoxes::of_boxes(domain, boxes.into_iter(), tree.len())?;
         let rows = agree(ranks, near(ranks.rank(), tree, &regions, length))?;
         let route = Route::of_lists(ranks, &rows)?;
         let points = route.send(ranks, &domain.points)?;
@@ -153,13 +153,13 @@ fn other_tree(points: usize, domain: usize) -> Error {
 }
 
 /// Returns, for each rank, the points of the tree that may be within `radius` of one of its boxes, in ascending
-/// order. Of each two ranks only one sends ([`Sends::One`]).
+/// order. Of each two ranks only one sends ([`GhostDirection::One`]).
 /// Cost: for each nearby rank, all leaves are compared with its boxes, and the flags of all points are cleared and
 /// counted.
 fn near<S: Coordinate, const D: usize>(
     rank: usize,
     tree: &Bvh<S, D>,
-    regions: &Regions<S, D>,
+    regions: &RankBoxes<S, D>,
     radius: f64,
 ) -> Result<Vec<Vec<u32>>> {
     let (own, space) = (tree.bounds(), tree.space());
@@ -172,7 +172,7 @@ fn near<S: Coordinate, const D: usize>(
     let reach = radius + scale * f64::from(f32::EPSILON) * 4.0;
     let asked = match tree.is_empty() {
         true => vec![],
-        false => regions.asking(rank, Sends::One, &own, space, reach),
+        false => regions.receiver_boxes(rank, GhostDirection::One, &own, space, reach),
     };
     let grown = |&at: &u32| {
         let Aabb { lo, hi } = regions.boxes[at as usize];

@@ -5,7 +5,7 @@
 
 use std::ops::Range;
 
-use crate::cancel::Flags;
+use crate::cancel::CallFlags;
 
 /// Work that can be split in two: a range, or slices of equal length.
 pub(crate) trait Part: Sized + Send {
@@ -64,7 +64,7 @@ pub(crate) fn for_parts<P: Part>(n: usize, size: usize, mut part: P, task: &(dyn
     }
     let half = (n.div_ceil(size) / 2) * size;
     let first = part.take_front(half);
-    let (flags, _waiting) = Flags::hand_on();
+    let (flags, _waiting) = CallFlags::pass_to_tasks();
     rayon::join(
         || flags.during(|| for_parts(half, size, first, task)),
         || flags.during(|| for_parts(n - half, size, part, task)),
@@ -83,7 +83,7 @@ pub fn fold_tasks<T: Send>(
     }
     let mut rest = range;
     let first = rest.take_front((rest.len().div_ceil(size) / 2) * size);
-    let (flags, _waiting) = Flags::hand_on();
+    let (flags, _waiting) = CallFlags::pass_to_tasks();
     let (a, b) = rayon::join(
         || flags.during(|| fold_tasks(first, size, task, join)),
         || flags.during(|| fold_tasks(rest, size, task, join)),

@@ -4,8 +4,8 @@ use std::fmt;
 use std::str::FromStr;
 
 use crate::error::Error;
+use crate::units::approx_eq::approx_eq;
 use crate::units::errors;
-use crate::units::is_about::is_about;
 use crate::units::product::Product;
 
 /// The metres per Mpc.
@@ -73,7 +73,7 @@ impl LengthUnit {
 
     fn spelled(&self, per_h: &str) -> String {
         let per_h = if self.per_h { per_h } else { "" };
-        match NAMES.into_iter().find(|&(_, mpc)| is_about(self.mpc, mpc)) {
+        match NAMES.into_iter().find(|&(_, mpc)| approx_eq(self.mpc, mpc)) {
             Some((name, _)) => format!("{name}{per_h}"),
             None => format!("{:e} Mpc{per_h}", self.mpc),
         }
@@ -98,11 +98,11 @@ impl FromStr for LengthUnit {
         match found {
             Some((mpc, per_h, frame)) => {
                 // Files round the size of a parsec, so sizes close to that of a known unit become exact.
-                let mpc = NAMES.into_iter().find(|&(_, own)| is_about(mpc, own)).map_or(mpc, |(_, own)| own);
+                let mpc = NAMES.into_iter().find(|&(_, own)| approx_eq(mpc, own)).map_or(mpc, |(_, own)| own);
                 Ok(Self { mpc, per_h, frame })
             }
             _ => Err(errors::unknown_unit(
-                "length",
+                "unit of length",
                 text,
                 "Mpc/h, kpc/h, Mpc, kpc, pc, Gpc, m, km or cm, with a p before it for physical lengths",
             )),

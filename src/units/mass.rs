@@ -4,8 +4,8 @@ use std::fmt;
 use std::str::FromStr;
 
 use crate::error::Error;
+use crate::units::approx_eq::approx_eq;
 use crate::units::errors;
-use crate::units::is_about::is_about;
 use crate::units::product::Product;
 
 /// The grams per solar mass: `G Msun` of the IAU over the `G` of CODATA 2018.
@@ -49,7 +49,7 @@ impl MassUnit {
 
     fn spelled(&self, name: &str, per_h: &str) -> String {
         let per_h = if self.per_h { per_h } else { "" };
-        if is_about(self.msun, 1.0) {
+        if approx_eq(self.msun, 1.0) {
             return format!("{name}{per_h}");
         }
         format!("{:e} {name}{per_h}", self.msun)
@@ -78,7 +78,7 @@ impl FromStr for MassUnit {
                 let decade = 10f64.powf(msun.log10().round());
                 Ok(Self { msun: if (msun / decade - 1.0).abs() < 1e-3 { decade } else { msun }, per_h })
             }
-            _ => Err(errors::unknown_unit("mass", text, "1e10 Msun/h, Msun/h, 1e10 Msun, Msun, g or kg")),
+            _ => Err(errors::unknown_unit("unit of mass", text, "1e10 Msun/h, Msun/h, 1e10 Msun, Msun, g or kg")),
         }
     }
 }

@@ -23,7 +23,7 @@
 //! vanishes except for the offset between the centre and the centre of mass.
 
 mod errors;
-mod is_about;
+mod approx_eq;
 pub(crate) mod length;
 pub(crate) mod mass;
 mod matching;

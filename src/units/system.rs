@@ -48,7 +48,7 @@ impl FromStr for UnitSystem {
         match text {
             "h" => Ok(Self::H),
             "physical" => Ok(Self::Physical),
-            _ => Err(errors::unknown_unit("measure", text, "h or physical")),
+            _ => Err(errors::unknown_unit("unit system", text, "h or physical")),
         }
     }
 }

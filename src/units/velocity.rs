@@ -4,8 +4,8 @@ use std::fmt;
 use std::str::FromStr;
 
 use crate::error::Error;
+use crate::units::approx_eq::approx_eq;
 use crate::units::errors;
-use crate::units::is_about::is_about;
 use crate::units::product::Product;
 
 const NAMES: [(&str, f64); 3] = [("km/s", 1.0), ("m/s", 1e-3), ("cm/s", 1e-5)];
@@ -38,7 +38,7 @@ impl VelocityUnit {
 
     /// Returns the unit of the peculiar velocities in astropy's spelling.
     pub fn astropy_name(&self) -> String {
-        match NAMES.into_iter().find(|&(_, km_s)| is_about(self.km_s, km_s)) {
+        match NAMES.into_iter().find(|&(_, km_s)| approx_eq(self.km_s, km_s)) {
             Some((name, _)) => name.replace('/', " / "),
             None => format!("{:e} km / s", self.km_s),
         }
@@ -47,7 +47,7 @@ impl VelocityUnit {
 
 impl fmt::Display for VelocityUnit {
     fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
-        match NAMES.into_iter().find(|&(_, km_s)| is_about(self.km_s, km_s)) {
+        match NAMES.into_iter().find(|&(_, km_s)| approx_eq(self.km_s, km_s)) {
             Some((name, _)) => f.write_str(name)?,
             None => write!(f, "{:e} km/s", self.km_s)?,
         }
@@ -74,7 +74,7 @@ impl FromStr for VelocityUnit {
         });
         match found {
             Some(km_s) => Ok(Self { km_s, is_internal }),
-            _ => Err(errors::unknown_unit("velocity", text, "km/s, m/s, cm/s, or gadget (km/s sqrt(a))")),
+            _ => Err(errors::unknown_unit("unit of velocity", text, "km/s, m/s, cm/s, or gadget (km/s sqrt(a))")),
         }
     }
 }

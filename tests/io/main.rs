@@ -119,7 +119,10 @@ fn tables() {
     assert_eq!((table.dim(), table.len(), table.is_empty()), (3, 2, false));
     assert_eq!(table.rows::<3>(), Some(&[[1, 2, 3], [4, 5, 6]][..]));
     assert_eq!(table.rows::<2>(), None);
-    assert_eq!(Table::new(0, vec![1]).unwrap_err().to_string(), "0 dimensions: points may have 1 to 10");
+    assert_eq!(
+        Table::new(0, vec![1]).unwrap_err().to_string(),
+        "unsupported dimension 0; points have 1 to 10 dimensions"
+    );
     assert!(Table::new(11, vec![1; 11]).is_err());
     let message = Table::new(3, vec![1; 7]).unwrap_err().to_string();
     assert_eq!(message, "data.len() is 7; it must be a multiple of the dimension");

@@ -9,10 +9,10 @@ use ropewalk::distributed::{Communicator, Mpi, agree};
 pub const FAULTS: &[(&str, &str)] = &[
     ("killed", ""),
     ("exits", ""),
-    ("panics", "rank 1: it has panicked; all ranks are ended"),
-    ("panics_in_a_part", "rank 1: it has panicked; all ranks are ended"),
+    ("panics", "rank 1: panicked; aborting all ranks"),
+    ("panics_in_a_part", "rank 1: panicked; aborting all ranks"),
     ("fails", "rank 1: linking_length is -1; it must be finite and not negative\n"),
-    ("fails_alone", "rank 1: linking_length is -1; it must be finite and not negative; all ranks are ended"),
+    ("fails_alone", "rank 1: linking_length is -1; it must be finite and not negative; aborting all ranks"),
     ("starts_twice", "rank 0: MPI failed: MPI has already been initialized\n"),
 ];
 

@@ -186,9 +186,9 @@ fn masses_of_some_types() {
         pipeline.attaching(&others).map(drop).map_err(|error| error.to_string())
     };
     let error = message(Masses::Equal(1.0), Masses::Unknown).unwrap_err();
-    assert_eq!(error, "the linked particles have masses, and the attached ones have none");
+    assert_eq!(error, "the linked particles have masses, and the attached particles do not");
     let error = message(Masses::Unknown, Masses::Equal(1.0)).unwrap_err();
-    assert_eq!(error, "the attached particles have masses, and the linked ones have none");
+    assert_eq!(error, "the attached particles have masses, and the linked particles do not");
     let error = message(Masses::Equal(1.0), Masses::Each(vec![1.0, -2.0])).unwrap_err();
     assert_eq!(error, "type 4: particle 1: its mass is -2; masses must be finite and not negative");
     for bad in [-1.0, f64::NAN, f64::INFINITY] {
@@ -234,7 +234,7 @@ fn attached_particles_outside_of_the_box() {
         let (one, across) = refused(&stars);
         let one = one.unwrap_err();
         assert!(one.contains("along axis 0 the linked and attached points run from 1 to 500"), "{one}");
-        assert!(one.ends_with("Give the box that they come from"), "{one}");
+        assert!(one.ends_with("specify the box of these points"), "{one}");
         let across = across.unwrap_err();
         assert!(across.ends_with(&one), "{across}");
     }
@@ -314,7 +314,7 @@ fn share_of_the_mass_of_a_sample() {
     assert_eq!((unread, words.as_str()), (vec![4], "type 4: 15.0% of the mass in the file"));
     assert!((known.unwrap() - 0.15).abs() < 1e-12);
     linked.subsample = Some(0.9);
-    assert_eq!(share(&linked), (vec![4], None, "type 4: the share of the mass is not known".into()));
+    assert_eq!(share(&linked), (vec![4], None, "type 4: share of the mass unknown".into()));
 }
 
 /// With HOP, the linking length matters only for attached particles, and the header then includes it.
@@ -356,24 +356,24 @@ fn lists_of_any_type() {
     };
     let (lists, notes) = run(&others);
     assert!(lists.contains("offsets_type31 [0, 1]; ids_type31 [2]"), "{lists}");
-    assert!(notes.contains("attached particles (type 31) have no ids that were read"), "{notes}");
+    assert!(notes.contains("attached particles (type 31) have no readable ids"), "{notes}");
     others.ids = Some(vec![70, 80, 90]);
     let (lists, notes) = run(&others);
     assert!(lists.contains("ids_type31 [90]"), "{lists}");
-    assert!(notes.contains("the linked particles (type 1) have no ids that were read; tags are indices"), "{notes}");
-    assert!(!notes.contains("attached particles (type 31) have no ids"), "{notes}");
+    assert!(notes.contains("the linked particles (type 1) have no readable ids; tags are indices"), "{notes}");
+    assert!(!notes.contains("attached particles (type 31) have no readable ids"), "{notes}");
     // Only one of two types has ids.
     others.types = [(31, 2), (4, 1)].map(|(particle_type, count)| TypeRun { particle_type, count }).to_vec();
     others.types_without_ids = vec![4];
     let (lists, notes) = run(&others);
     assert!(
-        lists.contains("ids_type4 [0]") && notes.contains("attached particles (type 4) have no ids"),
+        lists.contains("ids_type4 [0]") && notes.contains("attached particles (type 4) have no readable ids"),
         "{lists} {notes}"
     );
     others.types_without_ids = vec![31];
     let (lists, notes) = run(&others);
     assert!(
-        lists.contains("ids_type4 [90]") && notes.contains("attached particles (type 31) have no ids"),
+        lists.contains("ids_type4 [90]") && notes.contains("attached particles (type 31) have no readable ids"),
         "{lists} {notes}"
     );
 }

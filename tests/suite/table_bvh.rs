@@ -198,7 +198,7 @@ fn bad_input() {
             assert!(bvh.nearest_neighbors(Nearest::new(1).within(radius)).is_err());
         }
         let message = bvh.query(&points, &[1.0][..]).unwrap_err().to_string();
-        assert_eq!(message, "there are 1 radii for 2 centres; there must be one each, or one for all");
+        assert_eq!(message, "1 radii for 2 centres; expected one per centre, or one for all");
         assert_eq!(bvh.query(&table(3, &[0.0; 3]), 1.0).unwrap_err().kind(), ErrorKind::Parameter);
     }
     assert_eq!(Bvh::build(&table(2, &[0.0, f64::NAN]), BoxSize::default()).unwrap_err().index(), Some(0));

@@ -59,8 +59,8 @@ fn separations_are_those_of_a_full_box() {
     assert!((scales.share_of_matter.unwrap() / 0.125 - 1.0).abs() < 1e-6, "{scales:?}");
     assert_eq!((scales.separations, scales.volume), (Some(0.2), 1000.0));
     assert!(pipeline.meta().iter().any(|(name, _)| *name == "share_of_matter"));
-    let said = "particles of type 1 fill 12.5% of the matter of the box (omega_m times the critical density): the mean separation is that of \
-                such particles where they fill it; mass functions divide by the volume of the whole box";
+    let said = "particles of type 1 have 12.5% of the matter of the box (omega_m times the critical density): the mean separation is that \
+                within the volume that these particles fill; mass functions divide by the volume of the whole box";
     assert!(notes(&pipeline).contains(&said.to_string()), "{:?}", notes(&pipeline));
     assert_eq!(pipeline.part_of_volume().as_deref(), Some("12.5% of the matter of the box"));
     let output = ropewalk_pipeline::run(&zoom, &options).unwrap();
@@ -146,8 +146,11 @@ fn densities_are_in_mean_densities_of_a_full_box() {
     options.finder = Finder::AdaptaHop { finder: AdaptaHop::new(), unbind: false };
     let zoom = zoom();
     let said = notes(&Pipeline::new(&zoom, &options).unwrap());
-    assert!(said.iter().any(|note| note.contains("the mean density is that of such particles")), "{said:?}");
-    assert!(said.iter().any(|note| note.starts_with("no contamination: AdaptaHOP attaches no particles")), "{said:?}");
+    assert!(said.iter().any(|note| note.contains("the mean density is that within the volume")), "{said:?}");
+    assert!(
+        said.iter().any(|note| note.starts_with("no contamination column: AdaptaHOP attaches no particles")),
+        "{said:?}"
+    );
 }
 
 /// Without masses or omega_m, nothing is inferred, and a note names what is missing.

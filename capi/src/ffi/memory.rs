@@ -10,7 +10,7 @@ use rayon::prelude::*;
 use ropewalk::{Error, ErrorKind, Result, Scalar};
 use ropewalk_io::{Masses, Points, Snapshot, Table};
 
-use crate::find::refused;
+use crate::find::invalid;
 use crate::types::{self, Numbers, Particles, Vectors};
 
 /// Returns a snapshot of the positions only.
@@ -59,7 +59,7 @@ pub unsafe fn snapshot(particles: &Particles) -> Result<Snapshot> {
 }
 
 fn unknown(what: &str, kind: u32, known: &str) -> Error {
-    refused(format!("{what}.type is {kind}; it must be {known}"))
+    invalid(format!("{what}.type is {kind}; it must be {known}"))
 }
 
 /// The start of memory that values are read from.
@@ -88,19 +88,19 @@ impl Place {
 fn layout(what: &str, count: u64, stride: u64, width: usize) -> Result<(usize, usize)> {
     let stride = if stride == 0 { width as u64 } else { stride };
     if stride < width as u64 {
-        return Err(refused(format!("{what}.stride is {stride}; a particle has {width} bytes there")));
+        return Err(invalid(format!("{what}.stride is {stride}; it must be 0 or at least {width}")));
     }
     let bytes = count.checked_mul(stride).filter(|&bytes| isize::try_from(bytes).is_ok());
     match (bytes, usize::try_from(count), usize::try_from(stride)) {
         (Some(_), Ok(count), Ok(stride)) => Ok((count, stride)),
-        _ => Err(refused(format!("count is {count}; so many {what} are in no memory"))),
+        _ => Err(invalid(format!("count is {count}: {what} exceed the address space"))),
     }
 }
 
 /// Collects `count` values, computed in parallel. Running out of memory is an error.
 fn collect<T: Copy + Send>(count: usize, value: impl Fn(usize) -> T + Sync + Send) -> Result<Vec<T>> {
     let mut all = vec![];
-    let memory = |_| Error::new(ErrorKind::Memory, format!("there is no memory for a copy of {count} particles"));
+    let memory = |_| Error::new(ErrorKind::Memory, format!("cannot allocate a copy of {count} particles"));
     all.try_reserve_exact(count).map_err(memory)?;
     all.par_extend((0..count).into_par_iter().map(value));
     Ok(all)
@@ -143,7 +143,9 @@ unsafe fn table<S: Scalar>(what: &str, vectors: &Vectors, count: u64) -> Result<
     if is_null[0] || is_null[1] != is_null[2] {
         let names: Vec<&str> = ["x", "y", "z"].into_iter().zip(is_null).filter_map(|(k, is)| is.then_some(k)).collect();
         let names = names.join(" and ");
-        return Err(refused(format!("{what}: {names} NULL, where there are {count} particles; y and z may be, both")));
+        return Err(invalid(format!(
+            "{what}: {names} NULL for {count} particles; x must not be NULL, and y and z must both be NULL or both be set"
+        )));
     }
     let width = size_of::<S>();
     if is_null[1] {

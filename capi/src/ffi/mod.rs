@@ -19,8 +19,8 @@ use ropewalk::{Cancel, ErrorKind, Result};
 use ropewalk_io::Snapshot;
 
 use self::ranks::Ranks;
-use crate::find::{self, refused};
-use crate::types::{self, DbscanOptions, FofOptions, Found, Halo, Particles};
+use crate::find::{self, invalid};
+use crate::types::{self, DbscanOptions, FofOptions, Halo, Particles, RunResult};
 
 thread_local! {
     /// The error message of the last call that failed.
@@ -47,8 +47,8 @@ pub(crate) fn status(work: impl FnOnce() -> Result<()>) -> c_int {
         }
         Err(panic) => {
             let text = panic.downcast_ref::<String>().map(String::as_str);
-            let text = text.or(panic.downcast_ref::<&str>().copied()).unwrap_or("it has no message");
-            (types::BUG, format!("a bug of ropewalk: {text}"))
+            let text = text.or(panic.downcast_ref::<&str>().copied()).unwrap_or("panic without a message");
+            (types::BUG, format!("internal error: {text}"))
         }
     };
     let message = CString::new(sentence.replace('\0', " ")).unwrap_or_default();
@@ -57,7 +57,7 @@ pub(crate) fn status(work: impl FnOnce() -> Result<()>) -> c_int {
 }
 
 /// A calculation on all ranks, given the particles and options of this rank, or the error of reading them.
-type Find<O> = fn(&dyn Communicator, Result<(Snapshot, O)>) -> Result<Found>;
+type Find<O> = fn(&dyn Communicator, Result<(Snapshot, O)>) -> Result<RunResult>;
 
 /// Calls `find` with the ranks, the particles and the options, and stores its result in `*result`.
 ///
@@ -68,7 +68,7 @@ unsafe fn call<O: Copy>(
     ranks: *const types::Communicator,
     particles: *const Particles,
     options: *const O,
-    result: *mut *mut Found,
+    result: *mut *mut RunResult,
     read: unsafe fn(&Particles) -> Result<Snapshot>,
     find: Find<O>,
 ) -> c_int {
@@ -76,25 +76,29 @@ unsafe fn call<O: Copy>(
     // it. So the process ends.
     let is_alone = ranks.is_null();
     let find_all = || {
-        // SAFETY: by the contract, `result` is null or leads to a pointer that this function may write.
-        let result = unsafe { result.as_mut() };
         // SAFETY: by the contract, `ranks` is null or leads to a communicator.
         let ranks = unsafe { ranks.as_ref() }.map(Ranks::new).transpose()?;
         let ranks: &dyn Communicator = ranks.as_ref().map_or(&Alone, |ranks| ranks);
-        let own = match &result {
-            None => Err(refused("result is NULL")),
+        let own = match result.is_null() {
+            true => Err(invalid("result is NULL")),
             // SAFETY: by the contract, both pointers are null or lead to particles and options.
-            Some(_) => match unsafe { (particles.as_ref(), options.as_ref()) } {
-                (None, _) => Err(refused("particles is NULL")),
-                (_, None) => Err(refused("options is NULL")),
+            false => match unsafe { (particles.as_ref(), options.as_ref()) } {
+                (None, _) => Err(invalid("particles is NULL")),
+                (_, None) => Err(invalid("options is NULL")),
                 // SAFETY: by the contract, the pointers in `particles` are valid as the header says. `find` consumes
                 // the snapshot, so that it is dropped before this function returns.
                 (Some(particles), Some(options)) => unsafe { read(particles) }.map(|part| (part, *options)),
             },
         };
-        let Some(result) = result else { return find(ranks, own).map(drop) };
-        *result = ptr::null_mut();
-        *result = Box::into_raw(Box::new(find(ranks, own)?));
+        if result.is_null() {
+            return find(ranks, own).map(drop);
+        }
+        // SAFETY: `result` is not null, so by the contract it leads to a pointer that this function may write. That
+        // pointer may be uninitialized, so no reference to it is made.
+        unsafe { result.write(ptr::null_mut()) };
+        let found = Box::new(find(ranks, own)?);
+        // SAFETY: as for the first write.
+        unsafe { result.write(Box::into_raw(found)) };
         Ok(())
     };
     status(|| {
@@ -112,7 +116,7 @@ pub unsafe extern "C" fn ropewalk_fof(
     ranks: *const types::Communicator,
     particles: *const Particles,
     options: *const FofOptions,
-    result: *mut *mut Found,
+    result: *mut *mut RunResult,
 ) -> c_int {
     // SAFETY: the contract of this function is that of `call`.
     unsafe { call(ranks, particles, options, result, memory::snapshot, find::fof) }
@@ -127,7 +131,7 @@ pub unsafe extern "C" fn ropewalk_dbscan(
     ranks: *const types::Communicator,
     particles: *const Particles,
     options: *const DbscanOptions,
-    result: *mut *mut Found,
+    result: *mut *mut RunResult,
 ) -> c_int {
     // SAFETY: the contract of this function is that of `call`.
     unsafe { call(ranks, particles, options, result, memory::positions, find::dbscan) }
@@ -141,8 +145,8 @@ macro_rules! getters {
         /// # Safety
         /// `result` is null, or a result of this library that has not been freed.
         #[unsafe(no_mangle)]
-        pub unsafe extern "C" fn $name(result: *const Found) -> $type {
-            // SAFETY: by the contract, `result` is null or leads to a live `Found`.
+        pub unsafe extern "C" fn $name(result: *const RunResult) -> $type {
+            // SAFETY: by the contract, `result` is null or leads to a live `RunResult`.
             unsafe { result.as_ref() }.map_or($missing, |$found| $value)
         }
     )*};
@@ -163,7 +167,7 @@ getters! {
 /// # Safety
 /// `result` is null, or a result of this library that has not been freed.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn ropewalk_result_free(result: *mut Found) {
+pub unsafe extern "C" fn ropewalk_result_free(result: *mut RunResult) {
     if !result.is_null() {
         // SAFETY: `result` is not null, so by the contract it comes from `Box::into_raw` in `call`, and has not been
         // freed.
@@ -182,10 +186,10 @@ pub extern "C" fn ropewalk_error_message() -> *const c_char {
 pub extern "C" fn ropewalk_set_threads(threads: u32) -> c_int {
     status(|| {
         if threads == 0 {
-            return Err(refused("threads is 0; it must be at least 1"));
+            return Err(invalid("threads is 0; it must be at least 1"));
         }
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads as usize);
-        pool.build_global().map_err(|error| refused(format!("{threads} threads: {error}")))
+        pool.build_global().map_err(|error| invalid(format!("{threads} threads: {error}")))
     })
 }
 

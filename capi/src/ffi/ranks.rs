@@ -25,12 +25,12 @@ pub struct Ranks {
 
 impl Ranks {
     pub fn new(ranks: &types::Communicator) -> Result<Self> {
-        let refused = |sentence: String| Error::new(ErrorKind::Input, sentence);
+        let invalid = |sentence: String| Error::new(ErrorKind::Input, sentence);
         let types::Communicator { context, rank, size, .. } = *ranks;
         if rank >= size || size > i32::MAX as u64 {
-            return Err(refused(format!("the communicator has rank {rank} of {size}")));
+            return Err(invalid(format!("the communicator has rank {rank} of {size}")));
         }
-        let missing = |name: &str| refused(format!("{name} of the communicator is NULL"));
+        let missing = |name: &str| invalid(format!("{name} of the communicator is NULL"));
         Ok(Self {
             context,
             rank: rank as usize,
@@ -44,7 +44,10 @@ impl Ranks {
     /// Converts the counts of bytes per rank. There must be one for each rank, and their sum must be `bytes`.
     fn counts(&self, counts: &[usize], bytes: usize) -> Result<Vec<u64>> {
         if counts.len() != self.size || counts.iter().sum::<usize>() != bytes {
-            return Err(Error::new(ErrorKind::Internal, format!("{bytes} bytes are shared as {counts:?}")));
+            return Err(Error::new(
+                ErrorKind::Internal,
+                format!("internal error: counts {counts:?} do not add up to {bytes} bytes"),
+            ));
         }
         Ok(counts.iter().map(|&count| count as u64).collect())
     }
@@ -89,7 +92,11 @@ impl Communicator for Ranks {
     fn all_gather_v(&self, own: &[u8], receive: &mut [u8], counts: &[usize]) -> Result<()> {
         let numbers = self.counts(counts, receive.len())?;
         if own.len() != counts[self.rank] {
-            let sentence = format!("{} bytes are gathered as {}", own.len(), counts[self.rank]);
+            let sentence = format!(
+                "internal error: {} bytes to gather, but the count of this rank is {}",
+                own.len(),
+                counts[self.rank]
+            );
             return Err(Error::new(ErrorKind::Internal, sentence));
         }
         let (own, receive) = (address(own), address_mut(receive));
@@ -116,6 +123,6 @@ impl Communicator for Ranks {
 
     /// Not supported, because the functions of this crate do not split communicators.
     fn split(&self, _color: usize, _key: usize) -> Result<Box<dyn Communicator>> {
-        Err(Error::new(ErrorKind::Unsupported, "a communicator of C cannot be split"))
+        Err(Error::new(ErrorKind::Unsupported, "communicators of the C interface cannot be split"))
     }
 }

@@ -4,7 +4,7 @@ use ropewalk_pipeline::CenterKind;
 
 /// The kinds of centres, by their names on the command line.
 #[derive(Clone, Copy, Debug, PartialEq, clap::ValueEnum)]
-pub enum Kind {
+pub enum CenterArg {
     /// Most bound particle, exact
     Mbp,
     /// Most bound particle by sums over all pairs
@@ -21,16 +21,16 @@ pub enum Kind {
     ShrinkingSphere,
 }
 
-impl From<Kind> for CenterKind {
-    fn from(kind: Kind) -> Self {
+impl From<CenterArg> for CenterKind {
+    fn from(kind: CenterArg) -> Self {
         match kind {
-            Kind::Mbp => Self::MostBound,
-            Kind::MbpBrute => Self::MostBoundBrute,
-            Kind::MbpAstar => Self::MostBoundAStar,
-            Kind::MbpPoisson => Self::MostBoundPoisson,
-            Kind::Mcp => Self::MostConnected,
-            Kind::Com => Self::CenterOfMass,
-            Kind::ShrinkingSphere => Self::ShrinkingSphere,
+            CenterArg::Mbp => Self::MostBound,
+            CenterArg::MbpBrute => Self::MostBoundBrute,
+            CenterArg::MbpAstar => Self::MostBoundAStar,
+            CenterArg::MbpPoisson => Self::MostBoundPoisson,
+            CenterArg::Mcp => Self::MostConnected,
+            CenterArg::Com => Self::CenterOfMass,
+            CenterArg::ShrinkingSphere => Self::ShrinkingSphere,
         }
     }
 }

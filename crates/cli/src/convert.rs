@@ -18,11 +18,11 @@ pub fn run(args: &Args) -> Result<String, Failure> {
     let named = SnapshotFormat::of(&args.out);
     let format = match (args.format, named) {
         (Some(format), Ok(named)) if format != named => {
-            return Err(format!("OUT {}: its ending and --format say different formats", args.out.display()).into());
+            return Err(format!("OUT {}: --format contradicts the ending of the name", args.out.display()).into());
         }
         (Some(format), _) => format,
         (None, _) if args.out.as_os_str() == STANDARD_INPUT => {
-            return Err("OUT -: --format says which format goes to standard output".into());
+            return Err("OUT -: --format is required for standard output".into());
         }
         (None, named) => named?,
     };
@@ -81,7 +81,7 @@ fn report(args: &Args, snapshot: &Snapshot, format: SnapshotFormat) -> String {
     }
     let fields = unread_fields(args, snapshot.format);
     if !fields.is_empty() {
-        report += &format!("note: fields that are not read are left out: {}\n", fields.join(", "));
+        report += &format!("note: unread fields are left out: {}\n", fields.join(", "));
     }
     let mut left_out = format.lacks(snapshot);
     if format == SnapshotFormat::Npy {
@@ -89,7 +89,7 @@ fn report(args: &Args, snapshot: &Snapshot, format: SnapshotFormat) -> String {
         left_out.insert(0, "velocities, ids and masses");
     }
     if !left_out.is_empty() {
-        report += &format!("{format} has no place for {}\n", left_out.join(", "));
+        report += &format!("{format} cannot store {}\n", left_out.join(", "));
     }
     report
 }

@@ -9,7 +9,7 @@ use ropewalk::{Dbscan, Labels};
 use ropewalk_table::{DevicePoints, on_device};
 
 use super::args::Dbscan as Args;
-use super::device::{Device, Name};
+use super::device::{Device, DeviceArg};
 use super::dimensions::with_rows;
 use super::failure::Failure;
 use super::input;
@@ -30,11 +30,11 @@ pub fn run(args: &Args) -> Result<String, Failure> {
     let format = args.plot.as_ref().map(|plot| picture_format("--plot", plot)).transpose()?;
 
     let mut phases = Phases::default();
-    let input::Read { snapshot, outside } = input::points(&args.points, &mut phases)?;
+    let input::PointsInput { snapshot, outside } = input::points(&args.points, &mut phases)?;
     let points = &snapshot.points;
     if args.plot.is_some() && points.dim() != 2 {
         let file = args.points.file.display();
-        return Err(format!("{file}: points have {} dimensions; --plot draws those of 2", points.dim()).into());
+        return Err(format!("{file}: points have {} dimensions; --plot requires 2", points.dim()).into());
     }
     let labels = match device {
         Device::Cpu => phases.run("find clusters", || ropewalk_table::dbscan(points, &on_host(args)))?,
@@ -70,7 +70,7 @@ pub fn run(args: &Args) -> Result<String, Failure> {
     }
     let mut summary = Summary::default();
     summary.describe(&snapshot, &args.points, outside);
-    if args.device != Name::Cpu {
+    if args.device != DeviceArg::Cpu {
         summary.both("device", args.device.to_string(), args.device.to_string());
     }
     summary.both("eps", short(args.eps), args.eps);
@@ -83,7 +83,7 @@ pub fn run(args: &Args) -> Result<String, Failure> {
     summary.both("noise", share(counts.noise, counts.points), counts.noise);
     summary.both("largest", format!("{} points", grouped(counts.largest)), counts.largest);
     if args.out.is_none() && args.plot.is_none() {
-        summary.line("written", "nothing: --out LABELS.npy writes the labels, --plot CLUSTERS.png draws them");
+        summary.line("written", "nothing; use --out LABELS.npy for labels, --plot CLUSTERS.png for a picture");
     }
     summary.close(&phases, outputs, &targets, args.points.json.as_ref())
 }

@@ -15,7 +15,7 @@ use super::failure::Failure;
 
 /// A device on the command line, whether or not this build supports it.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Name {
+pub enum DeviceArg {
     Cpu,
     Cuda(usize),
     Vulkan(usize),
@@ -32,12 +32,12 @@ pub enum Device {
 /// One device, or several of one kind that share the work, one rank each. A device that is named twice serves two
 /// ranks.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Names(Vec<Name>);
+pub struct DevicesArg(Vec<DeviceArg>);
 
-impl Names {
+impl DevicesArg {
     /// The CPU alone.
     pub fn cpu() -> Self {
-        Self(vec![Name::Cpu])
+        Self(vec![DeviceArg::Cpu])
     }
 
     /// Opens all devices.
@@ -50,28 +50,28 @@ impl Names {
     pub fn after(&self, turns: usize) -> Result<Device, Failure> {
         let &[name] = &self.0[..] else {
             let first = self.0.first().map_or(String::new(), |first| format!(", as {first}"));
-            let why = "with --mpi the ranks of one host take its devices in turn; name the first one";
+            let why = "with --mpi the ranks of one host take its devices in turn; give the first one only";
             return Err(format!("--device {self}: {why}{first}").into());
         };
         // A device that does not exist is the same error as without ranks.
         let first = name.find()?;
-        let all = |of: &dyn Fn(usize) -> Name| (0..).take_while(|&index| of(index).find().is_ok()).count();
+        let all = |of: &dyn Fn(usize) -> DeviceArg| (0..).take_while(|&index| of(index).find().is_ok()).count();
         match name {
-            Name::Cpu => Ok(first),
-            Name::Cuda(index) => Name::Cuda((index + turns) % all(&Name::Cuda).max(1)).find(),
-            Name::Vulkan(index) => Name::Vulkan((index + turns) % all(&Name::Vulkan).max(1)).find(),
+            DeviceArg::Cpu => Ok(first),
+            DeviceArg::Cuda(index) => DeviceArg::Cuda((index + turns) % all(&DeviceArg::Cuda).max(1)).find(),
+            DeviceArg::Vulkan(index) => DeviceArg::Vulkan((index + turns) % all(&DeviceArg::Vulkan).max(1)).find(),
         }
     }
 }
 
 /// Equal if `other` is the only device.
-impl PartialEq<Name> for Names {
-    fn eq(&self, other: &Name) -> bool {
+impl PartialEq<DeviceArg> for DevicesArg {
+    fn eq(&self, other: &DeviceArg) -> bool {
         self.0 == [*other]
     }
 }
 
-impl FromStr for Names {
+impl FromStr for DevicesArg {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
@@ -80,17 +80,17 @@ impl FromStr for Names {
             None => one(text).map(|name| vec![name]),
         };
         let several = "several by their numbers, as cuda:0,1";
-        named.map(Self).ok_or_else(|| format!("a device is {ONE}, or {several}"))
+        named.map(Self).ok_or_else(|| format!("a device must be {ONE}, or {several}"))
     }
 }
 
-impl fmt::Display for Names {
+impl fmt::Display for DevicesArg {
     fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
         for (place, name) in self.0.iter().enumerate() {
             match name {
                 _ if place == 0 => write!(f, "{name}")?,
-                Name::Cpu => {}
-                Name::Cuda(index) | Name::Vulkan(index) => write!(f, ",{index}")?,
+                DeviceArg::Cpu => {}
+                DeviceArg::Cuda(index) | DeviceArg::Vulkan(index) => write!(f, ",{index}")?,
             }
         }
         Ok(())
@@ -101,20 +101,20 @@ impl fmt::Display for Names {
 const ONE: &str = "cpu, cuda or vulkan, or one of several by its number, as cuda:1";
 
 /// Parses the name of a single device.
-fn one(text: &str) -> Option<Name> {
+fn one(text: &str) -> Option<DeviceArg> {
     let (kind, index) = match text.split_once(':') {
         Some((kind, index)) => (kind, index.parse().ok()),
         None => (text, Some(0)),
     };
     match (kind, index) {
-        ("cpu", _) if text == "cpu" => Some(Name::Cpu),
-        ("cuda", Some(index)) => Some(Name::Cuda(index)),
-        ("vulkan", Some(index)) => Some(Name::Vulkan(index)),
+        ("cpu", _) if text == "cpu" => Some(DeviceArg::Cpu),
+        ("cuda", Some(index)) => Some(DeviceArg::Cuda(index)),
+        ("vulkan", Some(index)) => Some(DeviceArg::Vulkan(index)),
         _ => None,
     }
 }
 
-impl Name {
+impl DeviceArg {
     /// Opens the device.
     pub fn find(self) -> Result<Device, Failure> {
         match self {
@@ -136,18 +136,18 @@ impl Name {
     }
 }
 
-impl FromStr for Name {
+impl FromStr for DeviceArg {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        one(text).ok_or_else(|| match text.parse::<Names>() {
-            Ok(_) => "several devices share the work of halos and bench alone; name one, as cuda:1".into(),
-            Err(_) => format!("a device is {ONE}"),
+        one(text).ok_or_else(|| match text.parse::<DevicesArg>() {
+            Ok(_) => "only halos and bench support several devices; give one, as cuda:1".into(),
+            Err(_) => format!("a device must be {ONE}"),
         })
     }
 }
 
-impl fmt::Display for Name {
+impl fmt::Display for DeviceArg {
     fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
         match self {
             Self::Cpu => f.write_str("cpu"),
@@ -163,23 +163,26 @@ mod tests {
 
     #[test]
     fn names() {
-        let parse = |text: &str| text.parse::<Name>().ok();
-        assert_eq!(parse("cpu"), Some(Name::Cpu));
-        assert_eq!(parse("cuda"), Some(Name::Cuda(0)));
-        assert_eq!(parse("vulkan:12"), Some(Name::Vulkan(12)));
+        let parse = |text: &str| text.parse::<DeviceArg>().ok();
+        assert_eq!(parse("cpu"), Some(DeviceArg::Cpu));
+        assert_eq!(parse("cuda"), Some(DeviceArg::Cuda(0)));
+        assert_eq!(parse("vulkan:12"), Some(DeviceArg::Vulkan(12)));
         for text in ["", "cpu:0", "cpu:", "cuda:", "cuda:-1", "cuda:x", "Cuda", "gpu"] {
             assert_eq!(parse(text), None, "{text}");
         }
-        assert_eq!(Name::Cuda(3).to_string(), "cuda:3");
+        assert_eq!(DeviceArg::Cuda(3).to_string(), "cuda:3");
     }
 
     #[test]
     fn names_of_several() {
-        let parse = |text: &str| text.parse::<Names>().ok();
-        assert!(parse("cpu").is_some_and(|names| names == Name::Cpu));
-        assert!(parse("cuda").is_some_and(|names| names == Name::Cuda(0)));
-        assert_eq!(parse("cuda:2,0,1"), Some(Names(vec![Name::Cuda(2), Name::Cuda(0), Name::Cuda(1)])));
-        assert_eq!(parse("vulkan:0,0"), Some(Names(vec![Name::Vulkan(0); 2])));
+        let parse = |text: &str| text.parse::<DevicesArg>().ok();
+        assert!(parse("cpu").is_some_and(|names| names == DeviceArg::Cpu));
+        assert!(parse("cuda").is_some_and(|names| names == DeviceArg::Cuda(0)));
+        assert_eq!(
+            parse("cuda:2,0,1"),
+            Some(DevicesArg(vec![DeviceArg::Cuda(2), DeviceArg::Cuda(0), DeviceArg::Cuda(1)]))
+        );
+        assert_eq!(parse("vulkan:0,0"), Some(DevicesArg(vec![DeviceArg::Vulkan(0); 2])));
         for text in
             ["", "cpu:0", "cpu,cpu", "cuda,vulkan", "cuda:", "cuda:0,", "cuda:,1", "cuda:0,x", "cuda:0,cuda:1", "0,1"]
         {
@@ -189,6 +192,6 @@ mod tests {
             assert_eq!(parse(text).unwrap().to_string(), text);
         }
         // Arguments that take a single device refuse several.
-        assert!("cuda:0,1".parse::<Name>().unwrap_err().contains("name one"));
+        assert!("cuda:0,1".parse::<DeviceArg>().unwrap_err().contains("give one"));
     }
 }

@@ -10,7 +10,7 @@ use ropewalk_io::AtomicFile;
 use ropewalk_table::{DevicePoints, on_device};
 
 use super::args::{Hdbscan as Args, Method};
-use super::device::{Device, Name};
+use super::device::{Device, DeviceArg};
 use super::dimensions::with_rows;
 use super::failure::Failure;
 use super::input;
@@ -27,18 +27,18 @@ pub fn run(args: &Args) -> Result<String, Failure> {
     let targets: Vec<&Path> = named.into_iter().flatten().map(AsRef::as_ref).collect();
     // Create the outputs first, so that a file that cannot be written is an error before hours of work.
     let mut outputs = Outputs::files(&targets, &[&args.points.file])?;
-    let labels_to = To::new("--out", &args.out)?;
-    let probabilities_to = To::new("--probabilities", &args.probabilities)?;
-    let outliers_to = To::new("--outliers", &args.outliers)?;
+    let labels_to = ColumnOutput::new("--out", &args.out)?;
+    let probabilities_to = ColumnOutput::new("--probabilities", &args.probabilities)?;
+    let outliers_to = ColumnOutput::new("--outliers", &args.outliers)?;
     let plot_format = args.plot.as_ref().map(|plot| picture_format("--plot", plot)).transpose()?;
     let format = args.tree.as_ref().map(|tree| picture_format("--tree", tree)).transpose()?;
 
     let mut phases = Phases::default();
-    let input::Read { snapshot, outside } = input::points(&args.points, &mut phases)?;
+    let input::PointsInput { snapshot, outside } = input::points(&args.points, &mut phases)?;
     let points = &snapshot.points;
     if args.plot.is_some() && points.dim() != 2 {
         let file = args.points.file.display();
-        return Err(format!("{file}: points have {} dimensions; --plot draws those of 2", points.dim()).into());
+        return Err(format!("{file}: points have {} dimensions; --plot requires 2", points.dim()).into());
     }
     let clusters = match device {
         Device::Cpu => phases.run("find clusters", || ropewalk_table::hdbscan(points, &hdbscan(args))),
@@ -49,7 +49,7 @@ pub fn run(args: &Args) -> Result<String, Failure> {
             on_device!(DevicePoints, &there, points => phases.run("find clusters", || hdbscan.run(points)?.read()))
         }
     };
-    let clusters = clusters.map_err(|error| by_option(&error))?;
+    let clusters = clusters.map_err(|error| with_option_name(&error))?;
     let labels = clusters.labels();
     phases.run("labels", || -> Result<(), Failure> {
         labels_to.write(
@@ -85,7 +85,7 @@ pub fn run(args: &Args) -> Result<String, Failure> {
     let (noise, largest) = (labels.n_noise() as u64, labels.sizes().into_iter().max().unwrap_or(0));
     let mut summary = Summary::default();
     summary.describe(&snapshot, &args.points, outside);
-    if args.device != Name::Cpu {
+    if args.device != DeviceArg::Cpu {
         summary.both("device", args.device.to_string(), args.device.to_string());
     }
     let (size, samples) = (args.min_cluster_size, hdbscan(args).samples(points.len()));
@@ -96,7 +96,7 @@ pub fn run(args: &Args) -> Result<String, Failure> {
     summary.both("noise", share(noise, n), noise);
     summary.both("largest", format!("{} points", grouped(largest as u64)), largest);
     if targets.iter().all(|target| args.points.json.as_deref() == Some(*target)) {
-        summary.line("written", "nothing: --out LABELS.npy writes the labels, --plot CLUSTERS.png draws them");
+        summary.line("written", "nothing; use --out LABELS.npy for labels, --plot CLUSTERS.png for a picture");
     }
     summary.close(&phases, outputs, &targets, args.points.json.as_ref())
 }
@@ -119,7 +119,7 @@ fn hdbscan(args: &Args) -> Hdbscan {
 }
 
 /// Returns the error with the command-line name of its parameter.
-fn by_option(error: &Error) -> Failure {
+fn with_option_name(error: &Error) -> Failure {
     match error.parameter() {
         Some(name @ "cluster_selection_epsilon") => error.to_string().replacen(name, "--epsilon", 1).into(),
         _ => error.to_string().replace("Ties::Together", "--ties together").into(),
@@ -127,9 +127,9 @@ fn by_option(error: &Error) -> Failure {
 }
 
 /// The file and format of a column; `None` if it is not written.
-struct To<'a>(Option<(&'a PathBuf, Column)>);
+struct ColumnOutput<'a>(Option<(&'a PathBuf, Column)>);
 
-impl<'a> To<'a> {
+impl<'a> ColumnOutput<'a> {
     fn new(option: &str, path: &'a Option<PathBuf>) -> Result<Self, Failure> {
         Ok(Self(path.as_ref().map(|path| Column::of(option, path).map(|column| (path, column))).transpose()?))
     }

@@ -8,11 +8,11 @@ use super::args::Info as Args;
 use super::failure::Failure;
 use super::halos::snapshots;
 use super::input;
+use super::option_names;
 use super::phases::Phases;
 use super::summary::Summary;
 use super::text::{grouped, short};
 use super::universe::describe_matter;
-use super::wording;
 
 /// Bytes per particle that friends of friends need in addition to positions, velocities, ids and masses, for
 /// positions of 32 and 64 bits. Measured on 2 million particles of a simulation.
@@ -29,7 +29,7 @@ const LABEL_BYTES: [f64; 2] = [4.0, 24.0];
 
 pub fn run(args: &Args) -> Result<String, Failure> {
     if args.snapshots.iter().any(|name| name.as_os_str() == input::STANDARD_INPUT) {
-        return Err("info: standard input can be read only once; name a file".into());
+        return Err("info: standard input can be read only once; give a file".into());
     }
     let snapshots = snapshots(&args.snapshots, false)?;
     let options = ReadOptions::default().columns(&args.columns);
@@ -81,7 +81,7 @@ fn about(summary: &mut Summary, contents: &Contents) -> Result<(), Failure> {
         }
     }
     summary.line("box", contents.box_size.map_or("none".into(), |side| format!("{}, periodic", short(side))));
-    for note in &wording::notes(&contents.notes) {
+    for note in &option_names::notes(&contents.notes) {
         summary.line("note", note);
     }
     if let Some(redshift) = contents.redshift {

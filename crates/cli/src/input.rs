@@ -7,7 +7,7 @@ use ropewalk_io::{Fields, Points, Progress, ReadOptions, Snapshot};
 
 use super::failure::Failure;
 use super::phases::Phases;
-use super::{args, periodic, wording};
+use super::{args, option_names, periodic};
 
 /// The name of standard input on the command line.
 pub const STANDARD_INPUT: &str = "-";
@@ -21,7 +21,7 @@ pub fn read(path: &Path, options: &ReadOptions, phases: &mut Phases) -> Result<S
             ropewalk_io::read_with(path, options, Some(tell))
         }
     })?;
-    snapshot.notes = wording::notes(&snapshot.notes);
+    snapshot.notes = option_names::notes(&snapshot.notes);
     Ok(snapshot)
 }
 
@@ -44,34 +44,34 @@ pub fn check_finite(path: &Path, points: &Points, first_row: u64) -> ropewalk::R
 }
 
 /// A snapshot, and the number of its points outside of the periodic box.
-pub struct Read {
+pub struct PointsInput {
     pub snapshot: Snapshot,
     /// The number of points outside of the periodic box.
     pub outside: u64,
 }
 
 /// Reads the points of a command. They must fit the periodic box, if there is one.
-pub fn points(args: &args::Points, phases: &mut Phases) -> Result<Read, Failure> {
+pub fn points(args: &args::Points, phases: &mut Phases) -> Result<PointsInput, Failure> {
     points_of(&args.file, args, phases)
 }
 
 /// Reads another file of points, such as queries or targets. They must fit the same periodic box.
-pub fn points_of(path: &Path, args: &args::Points, phases: &mut Phases) -> Result<Read, Failure> {
+pub fn points_of(path: &Path, args: &args::Points, phases: &mut Phases) -> Result<PointsInput, Failure> {
     let snapshot = read(path, &args.options(), phases)?;
     check_finite(path, &snapshot.points, 0)?;
     let outside = periodic::wrapped(&snapshot.points, args.periodic, snapshot.box_size)
         .map_err(|error| format!("{}: {error}", shown(path)))?;
-    Ok(Read { snapshot, outside })
+    Ok(PointsInput { snapshot, outside })
 }
 
 /// Reads the chosen fields, or all of them, with one row per point. If the file has no names, the fields are called
 /// value, or value0, value1 and so on.
 pub fn fields(path: &Path, chosen: &[String], points: usize) -> Result<Fields, Failure> {
     let mut fields = ropewalk_io::read_fields(path, chosen)?;
-    fields.notes = wording::notes(&fields.notes);
+    fields.notes = option_names::notes(&fields.notes);
     let len = fields.values.len() / fields.columns;
     if len != points {
-        return Err(format!("{}: has {len} rows; for {points} sources it must have {points}", path.display()).into());
+        return Err(format!("{}: has {len} rows; expected {points}, one per source", path.display()).into());
     }
     if fields.names.len() != fields.columns {
         fields.names = match fields.columns {
@@ -110,12 +110,12 @@ fn wide(points: Points) -> Vec<f64> {
 /// `notes`.
 pub fn values(option: &str, path: &Path, points: usize, notes: &mut Vec<String>) -> Result<Vec<f64>, Failure> {
     let read = ropewalk_io::read(path, &ReadOptions::default().coordinates_only(true))?;
-    notes.extend(notes_of(option, &wording::notes(&read.notes)));
+    notes.extend(notes_of(option, &option_names::notes(&read.notes)));
     let column = read.points;
     if column.dim() != 1 || column.len() != points {
         let (file, len, dim) = (path.display(), column.len(), column.dim());
         return Err(format!(
-            "{option} {file}: has {len} rows of {dim}; for {points} points it must have {points} of 1"
+            "{option} {file}: has {len} rows of {dim} values; expected {points} rows of one value, one per point"
         )
         .into());
     }

@@ -29,7 +29,7 @@ pub fn run(args: &Args) -> Result<String, Failure> {
     let out = Column::of("--out", &args.out)?;
 
     let mut phases = Phases::default();
-    let input::Read { mut snapshot, outside } = input::points(&args.points, &mut phases)?;
+    let input::PointsInput { mut snapshot, outside } = input::points(&args.points, &mut phases)?;
     let fields = input::fields(&args.values, &args.fields, snapshot.points.len())?;
     let targets_read = input::points_of(&args.targets, &args.points, &mut phases)?;
     snapshot.notes.extend(input::notes_of("fields", &fields.notes));
@@ -89,7 +89,7 @@ fn check(args: &Args) -> Result<(), Failure> {
         (args.fallback.is_some(), !is_scatter, "fallback", "mls, sph or idw"),
     ] {
         if is_given && !is_used {
-            return Err(format!("--{name}: an option of --method {methods}").into());
+            return Err(format!("--{name} requires --method {methods}").into());
         }
     }
     Ok(())

@@ -33,11 +33,11 @@ pub fn run(args: &Args) -> Result<String, Failure> {
     let format = args.plot.as_ref().map(|plot| picture_format("--plot", plot)).transpose()?;
 
     let mut phases = Phases::default();
-    let input::Read { snapshot, outside } = input::points(&args.points, &mut phases)?;
+    let input::PointsInput { snapshot, outside } = input::points(&args.points, &mut phases)?;
     let (points, n) = (&snapshot.points, snapshot.points.len());
     if n <= args.k {
         let (file, k, others) = (args.points.file.display(), args.k, n.saturating_sub(1));
-        return Err(format!("{file}: --k is {k}, but of {n} points each has only {others} others").into());
+        return Err(format!("{file}: --k is {k}; each of {n} points has only {others} others").into());
     }
     let sorted = phases.run("neighbours", || ropewalk_table::k_distances(points, args.k, args.points.periodic))?;
     let knee = knee(&sorted);
@@ -75,9 +75,9 @@ pub fn run(args: &Args) -> Result<String, Failure> {
     match &advice {
         Some((eps, core)) => {
             summary.line("eps to try", format!("{eps}, the knee: {core} of the points are core"));
-            summary.line("", "a starting point, not an answer; look at the curve (--plot)");
+            summary.line("", "a starting point: look at the curve (--plot)");
         }
-        None => summary.line("eps to try", "none: the curve has no clear knee"),
+        None => summary.line("eps to try", "none: no clear knee in the curve"),
     }
     summary.value("eps", advice.as_ref().and_then(|(eps, _)| eps.parse::<f64>().ok()));
     summary.text.push('\n');

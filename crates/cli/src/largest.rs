@@ -8,8 +8,8 @@ use ropewalk_plot::{GalleryPanel, ProfilePanel};
 
 use super::args::Halos as Args;
 use super::failure::Failure;
+use super::output_units::{axes, factor, of_pictures};
 use super::pictures::Picture;
-use super::shown_units::{axes, factor, of_pictures};
 use super::text::{grouped, short};
 
 /// The centres that the gallery marks in addition to the most bound particle, which comes first.

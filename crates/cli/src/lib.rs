@@ -28,7 +28,7 @@ mod phases;
 mod pictures;
 mod raycast;
 mod sample;
-mod shown_units;
+mod output_units;
 mod signals;
 mod stdout;
 mod summary;
@@ -36,7 +36,7 @@ mod text;
 mod threads;
 mod trees;
 mod universe;
-mod wording;
+mod option_names;
 
 use std::process::ExitCode;
 
@@ -61,7 +61,7 @@ pub fn main() -> ExitCode {
             return ExitCode::SUCCESS;
         }
     };
-    if across::is_asked(&args) {
+    if across::uses_mpi(&args) {
         #[cfg(feature = "mpi")]
         return across::mpi::main(&args);
         #[cfg(not(feature = "mpi"))]
@@ -74,7 +74,7 @@ pub fn main() -> ExitCode {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) if error.is::<Closed>() => ExitCode::SUCCESS,
         Err(error) => {
-            eprintln!("error: {}", one_line(&wording::error(&error.to_string(), &args.command)));
+            eprintln!("error: {}", one_line(&option_names::error(&error.to_string(), &args.command)));
             ExitCode::FAILURE
         }
     }

@@ -25,7 +25,7 @@ pub fn knn(args: &Knn) -> Result<String, Failure> {
     let distances = args.distances.as_ref().map(|path| Column::of("--distances", path)).transpose()?;
 
     let mut phases = Phases::default();
-    let input::Read { mut snapshot, outside } = input::points(&args.points, &mut phases)?;
+    let input::PointsInput { mut snapshot, outside } = input::points(&args.points, &mut phases)?;
     let queries = match &args.queries {
         Some(file) => {
             let queries = input::points_of(file, &args.points, &mut phases)?;
@@ -88,7 +88,7 @@ pub fn pairs(args: &Pairs) -> Result<String, Failure> {
     let distances = args.distances.as_ref().map(|path| Column::of("--distances", path)).transpose()?;
 
     let mut phases = Phases::default();
-    let input::Read { snapshot, outside } = input::points(&args.points, &mut phases)?;
+    let input::PointsInput { snapshot, outside } = input::points(&args.points, &mut phases)?;
     let points = &snapshot.points;
     let found = phases.run("pairs", || ropewalk_table::pairs(points, args.radius, args.points.periodic))?;
     let lengths: Vec<f64> =

@@ -19,9 +19,9 @@ use super::signals;
 pub use column::{Column, ending, picture_format, write_csv};
 pub use committed::{Committed, written};
 use folder::Folder;
-pub use folder::{Earlier, SUMMARY, other_run};
+pub use folder::{EarlierRun, SUMMARY, other_run};
 pub use identity::{Identity, Inputs};
-pub use run_folders::Plan;
+pub use run_folders::FolderPlan;
 
 /// The outputs of a run. No two of them are the same file, and none is an input. They are temporary files until
 /// [`Outputs::commit`] gives them their names. If they are dropped before that, they are removed together with the
@@ -66,13 +66,13 @@ impl Outputs {
     pub fn reserve(&mut self, target: &Path) -> Result<(), Failure> {
         let identity = Identity::of_output(target);
         if self.inputs.contain(&identity) {
-            return Err(format!("{}: is the input, which the output would replace", target.display()).into());
+            return Err(format!("{}: the output would replace the input", target.display()).into());
         }
         if let Some((other, _)) = self.targets.iter().find(|(_, other)| other.is_same(&identity)) {
             let (other, target) = (other.display().to_string(), target.display().to_string());
             return Err(match other == target {
-                true => format!("{target}: is named for two outputs").into(),
-                false => format!("{other} and {target} are one file, and are named for two outputs").into(),
+                true => format!("{target}: used for two outputs").into(),
+                false => format!("{other} and {target} are the same file, used for two outputs").into(),
             });
         }
         self.targets.push((target.to_path_buf(), identity));
@@ -101,7 +101,7 @@ impl Outputs {
                 self.made.push(path.to_path_buf());
                 Ok(())
             })
-            .map_err(|error: io::Error| format!("{}: the output directory cannot be made: {error}", path.display()))?;
+            .map_err(|error: io::Error| format!("{}: cannot create the output directory: {error}", path.display()))?;
         }
         if !directory.is_dir() {
             return Err(format!("{}: is a file, not an output directory", directory.display()).into());
@@ -118,8 +118,8 @@ impl Outputs {
     ) -> Result<(), Failure> {
         let target = target.as_ref();
         let file = self.files.iter_mut().find(|file| file.path() == target);
-        let file = file.ok_or_else(|| format!("{}: is not one of the outputs", target.display()))?;
-        let failed = |error: &dyn Display| format!("{}: cannot be written: {error}", target.display());
+        let file = file.ok_or_else(|| format!("{}: not an output of this run", target.display()))?;
+        let failed = |error: &dyn Display| format!("{}: cannot write: {error}", target.display());
         let mut written = write(file).map_err(|error| failed(&error));
         if file.is_stdout() {
             written = written.and_then(|()| file.flush().map_err(|error| failed(&error)));

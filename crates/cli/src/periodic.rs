@@ -18,5 +18,5 @@ pub fn wrapped(points: &Points, side: Option<f64>, file_box: Option<f64>) -> Res
 
 /// Describes points outside of the box for the report.
 pub fn sentence(outside: u64, side: f64) -> String {
-    format!("{} points, which lay outside of the box from 0 to {}", grouped(outside), short(side))
+    format!("{} points outside of the box from 0 to {}", grouped(outside), short(side))
 }

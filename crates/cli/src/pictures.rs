@@ -14,11 +14,11 @@ use ropewalk_table::{Expected, MassCounts};
 use super::args::{self, Halos as Args};
 use super::dimensions::with_rows;
 use super::failure::Failure;
-use super::shown_units::{axes, factor, in_units, mass_factor, of_pictures};
+use super::output_units::{axes, factor, in_units, mass_factor, of_pictures};
 use super::text::{grouped, short};
 
 /// The error if there is no projection. Finding halos refuses such points earlier.
-const NOT_OF_SPACE: &str = "points have not three coordinates";
+const NOT_3D: &str = "points must have three coordinates";
 /// The file with the values of the mass function.
 const MASS_TABLE: &str = "mass_function.ecsv";
 
@@ -149,7 +149,7 @@ pub fn pictures(
         let style = Picture::Projection.style(args);
         ropewalk_plot::projection(&ropewalk_pipeline::particles_of(rows, snapshot, period), catalog, &shown, style)
     });
-    let projection = projection.ok_or(NOT_OF_SPACE)??;
+    let projection = projection.ok_or(NOT_3D)??;
     let mut pictures = vec![(Picture::Projection.file(args), projection)];
     pictures.extend(mass_function(args, pipeline, catalog, meta, remarks)?);
     if args.finder == args::Finder::AdaptaHop {
@@ -175,7 +175,7 @@ pub fn projection_across(
         let style = Picture::Projection.style(args);
         ropewalk_plot::projection_across(ranks, &ropewalk_pipeline::particles_of(rows, part, period), catalog, &shown, style)
     });
-    Ok(picture.ok_or(NOT_OF_SPACE)??)
+    Ok(picture.ok_or(NOT_3D)??)
 }
 
 /// Returns the title of the projection, its units and its slab.
@@ -277,7 +277,7 @@ fn dendrogram(args: &Args, catalog: &Catalog, units: &AxisUnits, pipeline: &Pipe
             .labels()
             .iter()
             .position(|&other| other == label)
-            .ok_or_else(|| format!("--dendrogram: no halo or subhalo has the label {label}"))?,
+            .ok_or_else(|| format!("--dendrogram: unknown label {label} of a halo or subhalo"))?,
     };
     let title = match (catalog.halos().get(row), catalog.labels().get(row)) {
         (Some(halo), Some(label)) => {

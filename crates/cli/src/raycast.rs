@@ -18,7 +18,9 @@ use super::threads::start_threads;
 pub fn run(args: &Args) -> Result<String, Failure> {
     start_threads(args.threads)?;
     ending("--out", &args.out, &["png"])?;
-    let &[width, height] = &args.size[..] else { return Err("--size: two numbers of pixels, as 1200,900".into()) };
+    let &[width, height] = &args.size[..] else {
+        return Err("--size must be two numbers of pixels, as 1200,900".into());
+    };
     let view = View { azimuth: args.azimuth, elevation: args.elevation, width, height };
     let targets: Vec<&Path> = [Some(&args.out), args.json.as_ref()].into_iter().flatten().map(AsRef::as_ref).collect();
     let mut outputs = Outputs::files(&targets, &[&args.file])?;

@@ -61,9 +61,9 @@ fn format(args: &Args) -> Result<SampleFormat, Failure> {
     });
     match (args.format, named) {
         (None, Ok(named)) => Ok(named),
-        (None, Err(error)) => Err(format!("{error}, or --format must say what it is").into()),
+        (None, Err(error)) => Err(format!("{error}; or give --format").into()),
         (Some(format), Ok(named)) if format != named && args.out.extension().is_some() => {
-            Err(format!("--out {}: its ending and --format say different formats", args.out.display()).into())
+            Err(format!("--out {}: --format contradicts the ending of the name", args.out.display()).into())
         }
         (Some(format), _) => Ok(format),
     }

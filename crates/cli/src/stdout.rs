@@ -19,7 +19,7 @@ pub struct Closed;
 
 impl std::fmt::Display for Closed {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("standard output has no reader")
+        f.write_str("standard output is closed")
     }
 }
 

@@ -8,10 +8,10 @@ pub fn start_threads(threads: Option<u16>) -> Result<(), Failure> {
     // A few more threads than processors do no harm, but thousands take longer to start than most work takes.
     let most = std::thread::available_parallelism().map_or(1, usize::from).saturating_mul(4).max(256);
     if threads > most {
-        return Err(format!("--threads is {threads}; here it may be at most {most}, more would only wait").into());
+        return Err(format!("--threads must be at most {most} on this machine, got {threads}").into());
     }
     let pool = rayon::ThreadPoolBuilder::new().num_threads(threads);
-    pool.build_global().map_err(|error| format!("{threads} threads cannot be started: {error}").into())
+    pool.build_global().map_err(|error| format!("cannot start {threads} threads: {error}").into())
 }
 
 #[cfg(test)]
@@ -21,6 +21,6 @@ mod tests {
     #[test]
     fn too_many_threads_are_refused() {
         assert!(start_threads(None).is_ok());
-        assert!(start_threads(Some(u16::MAX)).is_err_and(|error| error.to_string().starts_with("--threads is 65535")));
+        assert!(start_threads(Some(u16::MAX)).is_err_and(|error| error.to_string().ends_with("got 65535")));
     }
 }

@@ -7,8 +7,8 @@ use ropewalk_io::{Points, Snapshot, Table};
 #[cfg(feature = "gpu")]
 use ropewalk_table::{DevicePoints, on_device};
 
-use super::args::{Emst, Linkage, Spanned};
-use super::device::{Device, Name};
+use super::args::{Emst, Linkage, TreeArgs};
+use super::device::{Device, DeviceArg};
 use super::failure::Failure;
 use super::input;
 use super::outputs::{Column, Outputs, write_csv};
@@ -32,7 +32,7 @@ pub fn emst(args: &Emst) -> Result<String, Failure> {
     let weights = args.weights.as_ref().map(|path| Column::of("--weights", path)).transpose()?;
 
     let mut phases = Phases::default();
-    let read = Read::new(&args.spanned, device, &mut phases)?;
+    let read = PointsAndTree::new(&args.spanned, device, &mut phases)?;
     phases.run("edges", || -> Result<(), Failure> {
         let ends: Vec<u32> = read.tree.edges().iter().flat_map(|edge| [edge.low, edge.high]).collect();
         outputs.write(&args.out, |out| match edges {
@@ -52,7 +52,7 @@ pub fn emst(args: &Emst) -> Result<String, Failure> {
     let sum = read.tree.edges().iter().fold(0.0, |sum, edge| sum + edge.weight());
     let mut summary = about(&args.spanned, &read);
     summary.both("sum of weights", short(sum), sum);
-    if args.device != Name::Cpu {
+    if args.device != DeviceArg::Cpu {
         summary.both("device", args.device.to_string(), args.device.to_string());
     }
     summary.close(&phases, outputs, &targets, args.spanned.points.json.as_ref())
@@ -67,7 +67,7 @@ pub fn linkage(args: &Linkage) -> Result<String, Failure> {
     let column = Column::of("--out", &args.out)?;
 
     let mut phases = Phases::default();
-    let read = Read::new(&args.spanned, Device::Cpu, &mut phases)?;
+    let read = PointsAndTree::new(&args.spanned, Device::Cpu, &mut phases)?;
     phases.run("merges", || {
         let dendrogram = Dendrogram::new(&read.tree);
         let row = |merge: &ropewalk::cluster::Merge| {
@@ -84,16 +84,16 @@ pub fn linkage(args: &Linkage) -> Result<String, Failure> {
 }
 
 /// The points of a file, and their spanning tree.
-struct Read {
+struct PointsAndTree {
     snapshot: Snapshot,
     /// The number of points outside of the periodic box.
     outside: u64,
     tree: SpanningTree,
 }
 
-impl Read {
-    fn new(args: &Spanned, device: Device, phases: &mut Phases) -> Result<Self, Failure> {
-        let input::Read { snapshot, outside } = input::points(&args.points, phases)?;
+impl PointsAndTree {
+    fn new(args: &TreeArgs, device: Device, phases: &mut Phases) -> Result<Self, Failure> {
+        let input::PointsInput { snapshot, outside } = input::points(&args.points, phases)?;
         let points = &snapshot.points;
         let tree = match device {
             Device::Cpu => {
@@ -112,7 +112,7 @@ impl Read {
 }
 
 /// Returns the part of the summary that both commands share.
-fn about(args: &Spanned, read: &Read) -> Summary {
+fn about(args: &TreeArgs, read: &PointsAndTree) -> Summary {
     let mut summary = Summary::default();
     summary.describe(&read.snapshot, &args.points, read.outside);
     let weights = match args.min_samples {

@@ -20,16 +20,16 @@ use ropewalk::internals::distributed::{gather, starts};
 use ropewalk::{Result, Scalar};
 use ropewalk_io::{Masses, Snapshot};
 
-use crate::around::{Around, InRegions, OneOrder};
 use crate::attached::ids_or_places;
 use crate::gathered::{each, gathered, narrow, rows, wide};
-use crate::others::Others;
-use crate::shared::{Place, Shared};
-use crate::whole::{Step, begin, one_rank_alone};
+use crate::others::OtherTypes;
+use crate::overdensity_across::{AllParticles, RegionParticles, SingleProcessOrder};
+use crate::shared::{Processor, RankHalos};
+use crate::shared_state::{Step, begin, single_rank_error};
 use crate::{Attached, Finder, Found, Measured, Note, Pipeline};
 
 /// A finder of halos across ranks.
-enum OneOf {
+enum FinderAcross {
     Hop(Hop),
     Fof(Fof),
     #[cfg(feature = "gpu")]
@@ -38,29 +38,29 @@ enum OneOf {
 
 impl<'a> Pipeline<'a> {
     /// Finds the halos of all ranks. Collective.
-    pub(super) fn find_across(&self, place: Place) -> Result<Found<'a>> {
+    pub(super) fn find_across(&self, place: Processor) -> Result<Found<'a>> {
         let (ranks, part, census) = (self.ranks, self.snapshot, &self.whole.census);
         begin(ranks, Step::Finding)?;
-        if !matches!(place, Place::Cpu) && matches!(self.options.finder, Finder::Hop(_)) {
-            return agree(ranks, Err(one_rank_alone("HOP on devices")));
+        if !matches!(place, Processor::Cpu) && matches!(self.options.finder, Finder::Hop(_)) {
+            return agree(ranks, Err(single_rank_error("HOP on devices")));
         }
-        let (halos, around) = if census.is_wide() {
+        let (halos, around) = if census.uses_f64() {
             let table = wide(&part.points);
             let (halos, around) = self.groups(rows(&table), place)?;
-            (halos, around.map(Around::F64))
+            (halos, around.map(AllParticles::F64))
         } else {
             let (halos, around) = self.groups(narrow(&part.points), place)?;
-            (halos, around.map(Around::F32))
+            (halos, around.map(AllParticles::F32))
         };
         check_clusters(halos.labels().n_clusters() as usize)?;
         let ids = match census.has_ids {
             true => halos.bring(ranks, part.ids.as_deref().unwrap_or_default())?,
             false => halos.indices().to_vec(),
         };
-        let mut members = gathered(ranks, &halos, part, census, census.is_wide(), ids)?;
+        let mut members = gathered(ranks, &halos, part, census, census.uses_f64(), ids)?;
         members.matter = self.whole.about.matter;
         let owned = halos.owned().clone();
-        let shared = Shared { halos, members, around, place };
+        let shared = RankHalos { halos, members, around, place };
         Ok(Found { shared: Some(Box::new(shared)), ..Found::of(owned) })
     }
 
@@ -69,37 +69,37 @@ impl<'a> Pipeline<'a> {
     fn groups<S: Coordinate>(
         &self,
         positions: &[[S; 3]],
-        place: Place,
-    ) -> Result<(distributed::Halos, Option<InRegions<'a, S>>)> {
+        place: Processor,
+    ) -> Result<(distributed::Halos, Option<RegionParticles<'a, S>>)> {
         let (ranks, period, min_members) = (self.ranks, self.whole.period, self.options.min_members);
         let length = self.whole.scales.linking_length;
         let finder = match (&self.options.finder, place) {
-            (Finder::Hop(hop), _) => OneOf::Hop(self.hop_across(hop)),
-            (Finder::AdaptaHop { .. }, _) => return Err(one_rank_alone("AdaptaHOP")),
-            (Finder::FriendsOfFriends, Place::Cpu) => OneOf::Fof(Fof::new(length).min_members(min_members)),
+            (Finder::Hop(hop), _) => FinderAcross::Hop(self.hop_across(hop)),
+            (Finder::AdaptaHop { .. }, _) => return Err(single_rank_error("AdaptaHOP")),
+            (Finder::FriendsOfFriends, Processor::Cpu) => FinderAcross::Fof(Fof::new(length).min_members(min_members)),
             #[cfg(feature = "gpu")]
-            (Finder::FriendsOfFriends, Place::Device(device)) => {
-                OneOf::OnDevice(ropewalk::gpu::Fof::new(length).min_members(min_members), device)
+            (Finder::FriendsOfFriends, Processor::Device(device)) => {
+                FinderAcross::OnDevice(ropewalk::gpu::Fof::new(length).min_members(min_members), device)
             }
         };
         if self.others.is_some() || !self.needs_regions() {
             let halos = match finder {
-                OneOf::Hop(hop) => hop.periodic(period).run_across(ranks, positions)?,
-                OneOf::Fof(fof) => fof.periodic(period).run_across(ranks, positions)?,
+                FinderAcross::Hop(hop) => hop.periodic(period).run_across(ranks, positions)?,
+                FinderAcross::Fof(fof) => fof.periodic(period).run_across(ranks, positions)?,
                 #[cfg(feature = "gpu")]
-                OneOf::OnDevice(fof, device) => fof.run_across(ranks, positions, period, device)?,
+                FinderAcross::OnDevice(fof, device) => fof.run_across(ranks, positions, period, device)?,
             };
             return Ok((halos, None));
         }
         let domain = Domain::new(ranks, positions, period)?;
         let halos = match finder {
-            OneOf::Hop(hop) => hop.run_on_domain(&domain)?,
-            OneOf::Fof(fof) => fof.run_on_domain(&domain)?,
+            FinderAcross::Hop(hop) => hop.run_on_domain(&domain)?,
+            FinderAcross::Fof(fof) => fof.run_on_domain(&domain)?,
             #[cfg(feature = "gpu")]
-            OneOf::OnDevice(fof, device) => fof.halos_on_domain(&domain, device)?,
+            FinderAcross::OnDevice(fof, device) => fof.halos_on_domain(&domain, device)?,
         };
         let masses = &self.whole.census.masses;
-        Ok((halos, Some(InRegions::new(ranks, domain, &each(self.snapshot), masses, None)?)))
+        Ok((halos, Some(RegionParticles::new(ranks, domain, &each(self.snapshot), masses, None)?)))
     }
 
     /// Returns `true` if spheres or profiles are requested. They are over particles of all ranks.
@@ -109,17 +109,17 @@ impl<'a> Pipeline<'a> {
 
     /// Returns HOP with the masses, the volume and the minimum number of members of the pipeline.
     fn hop_across(&self, hop: &Hop) -> Hop {
-        let hop = hop.clone().min_members(self.options.min_members).volume(self.whole.scales.filled_volume());
+        let hop = hop.clone().min_members(self.options.min_members).volume(self.whole.scales.effective_volume());
         if let Masses::Each(_) = self.whole.census.masses { hop.masses(each(self.snapshot)) } else { hop }
     }
 
     /// Attaches other particles to the halos of all ranks. Particles that join a halo are sent to the rank that owns
     /// it. Collective.
-    pub(super) fn attach_across(&self, others: &Others<'_>, shared: &mut Shared<'a>) -> Result<Attached<'a>> {
+    pub(super) fn attach_across(&self, others: &OtherTypes<'_>, shared: &mut RankHalos<'a>) -> Result<Attached<'a>> {
         let (ranks, linked, part, census) = (self.ranks, self.snapshot, others.part, &others.census);
         let (length, period) = (self.whole.scales.linking_length, self.whole.period);
         let halos = &shared.halos;
-        let points: AttachedPoints = if self.whole.census.is_wide() || census.has_wide_points {
+        let points: AttachedPoints = if self.whole.census.uses_f64() || census.has_wide_points {
             let (a, b) = (wide(&linked.points), wide(&part.points));
             halos.attach(ranks, rows(&a), rows(&b), length, period)?
         } else {
@@ -140,26 +140,27 @@ impl<'a> Pipeline<'a> {
 
     /// Returns linked and other particles together in the regions of ranks, in the precision in which one process
     /// joins them. Collective.
-    fn around_all(&self, others: &Others<'_>) -> Result<Around<'a>> {
+    fn around_all(&self, others: &OtherTypes<'_>) -> Result<AllParticles<'a>> {
         let (linked, part) = (self.snapshot, others.part);
         let masses = [linked, part].map(|part| match &part.masses {
             Masses::Unknown => vec![1.0; part.points.len()],
             _ => each(part),
         });
-        if self.whole.census.is_wide() || others.census.is_wide() {
+        if self.whole.census.uses_f64() || others.census.uses_f64() {
             let (a, b) = (wide(&linked.points), wide(&part.points));
             let all = [rows(&a), rows(&b)].concat();
-            return Ok(Around::F64(self.regions(&all, &masses.concat(), part)?));
+            return Ok(AllParticles::F64(self.regions(&all, &masses.concat(), part)?));
         }
         let all = [narrow(&linked.points), narrow(&part.points)].concat();
-        Ok(Around::F32(self.regions(&all, &masses.concat(), part)?))
+        Ok(AllParticles::F32(self.regions(&all, &masses.concat(), part)?))
     }
 
-    fn regions<S: Scalar>(&self, rows: &[[S; 3]], masses: &[f64], others: &Snapshot) -> Result<InRegions<'a, S>> {
+    fn regions<S: Scalar>(&self, rows: &[[S; 3]], masses: &[f64], others: &Snapshot) -> Result<RegionParticles<'a, S>> {
         let (ranks, linked) = (self.ranks, self.snapshot.points.len());
-        let order = OneOrder { all: starts(ranks, linked + others.points.len())?, linked: starts(ranks, linked)? };
+        let order =
+            SingleProcessOrder { all: starts(ranks, linked + others.points.len())?, linked: starts(ranks, linked)? };
         let domain = Domain::new(ranks, rows, self.whole.period)?;
-        InRegions::new(ranks, domain, masses, &Masses::Each(vec![]), Some(order))
+        RegionParticles::new(ranks, domain, masses, &Masses::Each(vec![]), Some(order))
     }
 
     /// Gathers the rows of the halos of all ranks on rank 0, from the results of [`Pipeline::measure`] on each rank.

@@ -11,8 +11,8 @@ use ropewalk_table::extent_across::extent;
 use ropewalk_table::points::extent::is_box;
 
 use crate::census::Census;
-use crate::others::{Others, check_others, counts_before, types_without_ids};
-use crate::whole::{Known, Step, begin, joins};
+use crate::others::{OtherTypes, check_others, counts_before, types_without_ids};
+use crate::shared_state::{MatterInputs, Step, begin, joins};
 use crate::{Pipeline, Scales};
 
 /// The name of all particles in errors about the periodic box.
@@ -40,9 +40,10 @@ impl<'a> Pipeline<'a> {
         let census = Census::of(ranks, others)?.of_others();
         let n = whole.census.n + census.n;
         let checked = match whole.period.filter(is_box) {
-            _ if whole.census.n > 0 && census.n > 0 && whole.census.is_bare() != census.is_bare() => {
-                let (with, without) = if census.is_bare() { ("linked", "attached") } else { ("attached", "linked") };
-                let message = format!("the {with} particles have masses, and the {without} ones have none");
+            _ if whole.census.n > 0 && census.n > 0 && whole.census.lacks_masses() != census.lacks_masses() => {
+                let (with, without) =
+                    if census.lacks_masses() { ("linked", "attached") } else { ("attached", "linked") };
+                let message = format!("the {with} particles have masses, and the {without} particles do not");
                 Err(Error::missing("masses", message))
             }
             None => Ok(0),
@@ -55,14 +56,14 @@ impl<'a> Pipeline<'a> {
         };
         let outside = agree(ranks, checked)?;
         let (kinds, parts) = ([&whole.census.kinds[..], &census.kinds], [Some(linked), Some(others)]);
-        let known = Known { about: &whole.about, universe: &whole.universe, kinds };
+        let known = MatterInputs { about: &whole.about, universe: &whole.universe, kinds };
         let volume = whole.scales.volume;
         let share = known.share_of_matter(ranks, parts, volume)?;
-        let sets = known.particle_sets(ranks, parts, joins(self.options), !whole.census.is_bare())?;
+        let sets = known.particle_sets(ranks, parts, joins(self.options), !whole.census.lacks_masses())?;
         whole.scales = agree(ranks, Scales::of(self.options.linking_length, whole.census.n, volume, share))?;
         whole.sets = sets;
         let types_without_ids = types_without_ids(others, &census);
-        self.others = Some(Others { part: others, census, outside, before, types_without_ids });
+        self.others = Some(OtherTypes { part: others, census, outside, before, types_without_ids });
         self.all.take();
         Ok(self)
     }

@@ -65,12 +65,12 @@ impl Census {
     }
 
     /// Returns `true` if points and velocities are converted to 64 bits, since one process has both in one precision.
-    pub fn is_wide(&self) -> bool {
+    pub fn uses_f64(&self) -> bool {
         self.has_wide_points || self.has_wide_velocities
     }
 
     /// Returns `true` if particles have no masses.
-    pub fn is_bare(&self) -> bool {
+    pub fn lacks_masses(&self) -> bool {
         self.masses == Masses::Unknown
     }
 }

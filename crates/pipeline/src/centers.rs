@@ -7,7 +7,7 @@ use ropewalk::Result;
 use ropewalk::halo::{CenterFinder, Centers, Halos};
 use ropewalk::reference::{PoissonGrid, most_bound_a_star, most_bound_poisson};
 
-use super::found::OnDevice;
+use super::group_set::OnDevice;
 use super::state::with_particles;
 use super::{CenterKind, Found, Pipeline};
 

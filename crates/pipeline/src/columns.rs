@@ -7,8 +7,8 @@ use ropewalk_table::Catalog;
 use ropewalk_table::columns::{Column, Values};
 
 use crate::Unbound;
-use crate::around::Spheres as Found;
 use crate::options::CenterKind;
+use crate::overdensity_across::Spheres as SphereTable;
 
 /// The id for a missing particle: all bits set, which is -1 as a signed number.
 const NO_ID: u64 = u64::MAX;
@@ -33,11 +33,11 @@ pub(super) fn add_centers(
     for (k, axis) in ["x", "y", "z"].into_iter().enumerate() {
         let values = Values::Numbers(rows.iter().map(|row| row.position[k]).collect());
         let column = Column::new(catalog.name(&format!("center_{axis}")), values).quantity(Quantity::Length);
-        catalog.add(column.description("the centre, as the header says"))?;
+        catalog.add(column.description("centre of the halo; the header has its definition"))?;
     }
     if kind.is_particle() {
         let column = Column::new(catalog.name("center_id"), ids_of(rows, ids));
-        catalog.add(column.description("id of the particle that is the centre; 2^64 - 1 where there is none"))?;
+        catalog.add(column.description("id of the particle at the centre; 2^64 - 1 if there is no centre"))?;
     }
     Ok(())
 }
@@ -54,9 +54,9 @@ pub(super) fn add_most_connected(catalog: &mut Catalog, centers: &Centers, ids: 
         catalog.add(column.description("position of the most connected particle"))?;
     }
     let columns = [
-        ("mcp_id", ids_of(rows, ids), "id of the member with most others within the linking length"),
-        ("mcp_friends", numbers(|row| row.friends), "how many these are"),
-        ("mcp_ties", numbers(|row| row.ties), "how many members have as many"),
+        ("mcp_id", ids_of(rows, ids), "id of the member with the most other members within the linking length"),
+        ("mcp_friends", numbers(|row| row.friends), "number of members within the linking length of it"),
+        ("mcp_ties", numbers(|row| row.ties), "number of members with this number of friends"),
     ];
     for (name, values, description) in columns {
         catalog.add(Column::new(catalog.name(name), values).description(description))?;
@@ -72,7 +72,7 @@ pub(super) fn add_unbound(catalog: &mut Catalog, unbound: &Unbound) -> Result<()
             "found_mass",
             Quantity::Mass,
             Values::Numbers(unbound.found_masses.clone()),
-            "mass before unbound particles were removed, with that of all subhalos in it",
+            "mass before unbound particles were removed, including that of all subhalos",
         ),
         (
             "bound_vmax",
@@ -108,7 +108,7 @@ impl Spheres<'_> {
     /// - the density is too low at the centre, or does not fall to the threshold within half the box
     /// - the sphere has too few particles
     /// - the halo has no centre
-    pub fn add(&self, catalog: &mut Catalog, found: &Found) -> Result<()> {
+    pub fn add(&self, catalog: &mut Catalog, found: &SphereTable) -> Result<()> {
         let is_measured = |sphere: &SphericalOverdensity| sphere.count >= self.min_particles;
         let column = |which: usize, value: fn(SphericalOverdensity) -> f64| {
             let value = |row: &Vec<std::result::Result<SphericalOverdensity, NoSphere>>| {
@@ -129,7 +129,7 @@ impl Spheres<'_> {
     }
 
     /// Returns the first sphere of each halo, with radius 0 if it is not measured.
-    pub fn first(&self, found: &Found) -> Vec<SphericalOverdensity> {
+    pub fn first(&self, found: &SphereTable) -> Vec<SphericalOverdensity> {
         let is_measured = |sphere: &SphericalOverdensity| sphere.count >= self.min_particles;
         let first = |row: &Vec<std::result::Result<SphericalOverdensity, NoSphere>>| {
             row.first().and_then(|sphere| sphere.ok()).filter(is_measured).unwrap_or_default()

@@ -14,8 +14,8 @@ use ropewalk_table::{Catalog, Halo};
 use super::particles::particles_of;
 use super::state::with_particles;
 use super::{Found, Pipeline};
-use crate::around::Spheres;
 use crate::errors;
+use crate::overdensity_across::Spheres;
 
 /// Runs `$work` with the [`Particles`] of a snapshot that holds all particles, in their precision.
 macro_rules! with_all {
@@ -46,11 +46,11 @@ impl Pipeline<'_> {
     fn all(&self) -> Option<&Snapshot> {
         let others = self.others()?;
         Some(self.all.get_or_init(|| {
-            let is_wide = is_wide(&self.points, others);
-            let points = joined(&self.points, &others.points, is_wide);
+            let uses_f64 = uses_f64(&self.points, others);
+            let points = joined(&self.points, &others.points, uses_f64);
             let velocities = match (&self.velocities, &others.velocities) {
-                (Some(own), Some(more)) => Some(joined(own, more, is_wide)),
-                (Some(own), None) if others.points.is_empty() => Some(joined(own, &others.points, is_wide)),
+                (Some(own), Some(more)) => Some(joined(own, more, uses_f64)),
+                (Some(own), None) if others.points.is_empty() => Some(joined(own, &others.points, uses_f64)),
                 _ => None,
             };
             let each = |snapshot: &Snapshot| match &snapshot.masses {
@@ -140,15 +140,15 @@ fn rows<'s, S: Scalar>(what: &'static str, table: &'s Table<S>) -> Result<&'s [[
 }
 
 /// Returns `true` if linked and other points are joined as 64-bit floats.
-fn is_wide(linked: &Points, others: &Snapshot) -> bool {
+fn uses_f64(linked: &Points, others: &Snapshot) -> bool {
     let wide = |points: &Points| matches!(points, Points::F64(_)) && !points.is_empty();
     matches!(linked, Points::F64(_)) || wide(&others.points) || others.velocities.as_ref().is_some_and(wide)
 }
 
-/// Concatenates points. If `is_wide` is `true`, they are converted to 64 bits, which is exact.
-fn joined(a: &Points, b: &Points, is_wide: bool) -> Points {
+/// Concatenates points. If `uses_f64` is `true`, they are converted to 64 bits, which is exact.
+fn joined(a: &Points, b: &Points, uses_f64: bool) -> Points {
     match (a, b) {
-        (Points::F32(a), Points::F32(b)) if !is_wide => {
+        (Points::F32(a), Points::F32(b)) if !uses_f64 => {
             Points::F32(Table::of(3, [a.as_slice(), b.as_slice()].concat()))
         }
         (a, b) => Points::F64(Table::of(3, [a, b].map(wide).concat())),

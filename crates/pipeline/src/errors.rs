@@ -5,16 +5,16 @@ use ropewalk::{Error, ErrorKind};
 
 /// Returns the error of points or velocities without three coordinates.
 pub(super) fn halo_dimension(what: &'static str, dim: usize) -> Error {
-    Error::new(ErrorKind::Input, format!("{what} have {dim} coordinates; halos need 3"))
+    Error::new(ErrorKind::Input, format!("{what} have {dim} coordinates; finding halos requires 3"))
 }
 
 /// Returns the error of a value that occurs twice in a list.
 pub(super) fn named_twice(name: &'static str, value: impl std::fmt::Display) -> Error {
-    Error::new(ErrorKind::Parameter, format!("{name}: {value} is named twice")).about(name)
+    Error::new(ErrorKind::Parameter, format!("{name}: {value} is specified twice")).about(name)
 }
 
 /// Returns the error of a volume that has no mean separation.
 pub(super) fn no_separation(volume: f64) -> Error {
-    let sentence = format!("the volume of the particles is {}, which gives no mean separation", short(volume));
+    let sentence = format!("no mean separation: the volume of the particles is {}", short(volume));
     Error::new(ErrorKind::Missing, sentence).about("linking_length")
 }

@@ -32,18 +32,18 @@ impl Route for AttachedPoints {
     }
 }
 
-/// Returns a snapshot of the received particles with the given `ids`. Points have 64 bits if `is_wide` is `true`.
+/// Returns a snapshot of the received particles with the given `ids`. Points have 64 bits if `uses_f64` is `true`.
 /// Collective.
 pub(super) fn gathered(
     ranks: &dyn Communicator,
     route: &impl Route,
     part: &Snapshot,
     census: &Census,
-    is_wide: bool,
+    uses_f64: bool,
     ids: Vec<u64>,
 ) -> Result<Snapshot> {
     let mut all = part.without_particles();
-    all.points = vectors(ranks, route, Some(&part.points), is_wide)?;
+    all.points = vectors(ranks, route, Some(&part.points), uses_f64)?;
     if census.has_velocities {
         all.velocities = Some(vectors(ranks, route, part.velocities.as_ref(), census.has_wide_velocities)?);
     }
@@ -65,8 +65,8 @@ pub(super) fn gathered(
 }
 
 /// Sends points or velocities and returns those of the received particles.
-fn vectors(ranks: &dyn Communicator, route: &impl Route, column: Option<&Points>, is_wide: bool) -> Result<Points> {
-    Ok(if is_wide {
+fn vectors(ranks: &dyn Communicator, route: &impl Route, column: Option<&Points>, uses_f64: bool) -> Result<Points> {
+    Ok(if uses_f64 {
         let table = column.map(wide);
         let rows = table.as_ref().map_or(&[][..], |table| rows(table));
         Points::F64(Table::of(3, route.bring(ranks, rows)?.into_flattened()))

@@ -20,7 +20,7 @@ impl<'a> Pipeline<'a> {
     /// Returns the finder with box, volume, masses and minimum number of members of the pipeline.
     pub(super) fn with_particles_of(&self, hop: &Hop) -> Hop {
         let mut hop = hop.clone().periodic(self.whole.period).min_members(self.options.min_members);
-        hop = hop.volume(self.whole.scales.filled_volume());
+        hop = hop.volume(self.whole.scales.effective_volume());
         if let Some(masses) = self.masses() {
             hop = hop.masses(masses);
         }
@@ -30,7 +30,7 @@ impl<'a> Pipeline<'a> {
     /// Finds the halos and subhalos, each with its nested subhalos.
     pub(super) fn find_by_adaptahop(&self, finder: &AdaptaHop) -> Result<Found<'a>> {
         let mut finder = finder.clone().periodic(self.whole.period).min_members(self.options.min_members);
-        finder = finder.volume(self.whole.scales.filled_volume());
+        finder = finder.volume(self.whole.scales.effective_volume());
         if let Some(masses) = self.masses() {
             finder = finder.masses(masses);
         }

@@ -7,9 +7,9 @@ use ropewalk::units::Quantity;
 use ropewalk_table::Catalog;
 use ropewalk_table::columns::{Column, Values};
 
-use crate::around::{Asked, Spheres};
 use crate::members::HaloKey;
 use crate::options::CenterKind;
+use crate::overdensity_across::{SphereRequest, Spheres};
 use crate::{Found, Pipeline};
 
 /// The number of shells of a profile.
@@ -66,7 +66,7 @@ impl Pipeline<'_> {
             members.extend_from_slice(found.halos.members(key.halo));
             offsets.push(members.len());
         }
-        let here = self.of_owner(found);
+        let here = self.owner_pipeline(found);
         let halos = Halos::from_lists(here.points.len(), &offsets, &members)
             .and_then(|halos| Ok((here.centers_of(&halos, CenterKind::MostBound)?, halos)));
         let (centers, halos) = agree(self.ranks, halos)?;
@@ -108,7 +108,7 @@ impl Pipeline<'_> {
         let Some(shared) = &found.shared else { return self.spheres_here(centers, thresholds).map(Some) };
         let Some(around) = &shared.around else { return Ok(None) };
         let (masses, least) = (shared.masses_of(halos), self.whole.scales.linking_length);
-        let asked = Asked { centers: centers.into(), masses: &masses, thresholds, least };
+        let asked = SphereRequest { centers: centers.into(), masses: &masses, thresholds, least };
         around.spheres(self.ranks, &asked).map(Some)
     }
 
@@ -154,7 +154,12 @@ pub fn profile_columns(prefix: &str, tags: &[u64], profiles: &[Profile]) -> Vec<
         Column::new(name, values).quantity(quantity).description(description)
     };
     vec![
-        column(&format!("{prefix}_tag"), Quantity::Pure, integers(&|(tag, ..)| tag), "the halo, as in the catalogue"),
+        column(
+            &format!("{prefix}_tag"),
+            Quantity::Pure,
+            integers(&|(tag, ..)| tag),
+            "tag of the halo, as in the catalogue",
+        ),
         column(
             "shell_inner",
             Quantity::Length,
@@ -171,9 +176,9 @@ pub fn profile_columns(prefix: &str, tags: &[u64], profiles: &[Profile]) -> Vec<
             "shell_count",
             Quantity::Pure,
             integers(&|(.., shell)| shell.count as u64),
-            "particles in the shell, of all that were read",
+            "number of particles in the shell, of all particles read",
         ),
-        column("shell_mass", Quantity::Mass, numbers(&|_, shell| shell.mass), "their mass"),
+        column("shell_mass", Quantity::Mass, numbers(&|_, shell| shell.mass), "mass of the particles in the shell"),
         column(
             "shell_density",
             Quantity::Density,
@@ -181,56 +186,51 @@ pub fn profile_columns(prefix: &str, tags: &[u64], profiles: &[Profile]) -> Vec<
             "mass over the volume of the shell",
         ),
         column("enclosed_mass", Quantity::Mass, numbers(&|_, shell| shell.enclosed), "mass within the outer radius"),
-        column(
-            "shell_fitted",
-            Quantity::Pure,
-            is_fitted,
-            "1 where the shell is one of those that the NFW profile is fitted to",
-        ),
+        column("shell_fitted", Quantity::Pure, is_fitted, "1 if the NFW profile is fitted to the shell, otherwise 0"),
         column(
             "resolved_radius",
             Quantity::Length,
             numbers(&|profile, _| profile.resolved),
-            "fits begin with the first shell outside: three softenings, or without one the radius of Power et al. 2003, equation 20",
+            "radius outside which shells are fitted: three softenings, or the radius of Power et al. 2003, equation 20, without a softening",
         ),
+        column("nfw_density", Quantity::Density, model, "density of the fitted NFW profile in the middle of the shell"),
+        column("nfw_scale_radius", Quantity::Length, of_fit(|fit| fit.radius), "scale radius of the NFW profile"),
         column(
-            "nfw_density",
-            Quantity::Density,
-            model,
-            "density of the most likely NFW profile in the middle of the shell",
+            "nfw_scale_radius_error",
+            Quantity::Length,
+            of_fit(|fit| fit.radius_error),
+            "standard deviation of nfw_scale_radius",
         ),
-        column("nfw_scale_radius", Quantity::Length, of_fit(|fit| fit.radius), "scale radius of that profile"),
-        column("nfw_scale_radius_error", Quantity::Length, of_fit(|fit| fit.radius_error), "its standard deviation"),
         column(
             "nfw_characteristic_density",
             Quantity::Density,
             of_fit(|fit| fit.density),
-            "four times the density of that profile at the scale radius",
+            "four times the density of the NFW profile at the scale radius",
         ),
         column(
             "nfw_characteristic_density_error",
             Quantity::Density,
             of_fit(|fit| fit.density_error),
-            "its standard deviation",
+            "standard deviation of nfw_characteristic_density",
         ),
         column("nfw_concentration", Quantity::Pure, of_fit(|fit| fit.concentration), "R200c over the scale radius"),
         column(
             "nfw_concentration_error",
             Quantity::Pure,
             of_fit(|fit| fit.concentration_error),
-            "its standard deviation, with R200c as it is",
+            "standard deviation of nfw_concentration for a fixed R200c",
         ),
         column(
             "nfw_chi2",
             Quantity::Pure,
             of_fit(|fit| fit.chi2),
-            "squared deviations of the shells' masses over their variances",
+            "sum over the fitted shells of the squared deviation of the mass over its variance",
         ),
         column(
             "nfw_shells",
             Quantity::Pure,
             integers(&|(_, profile, _)| profile.fit.map_or(0, |fit| fit.shells as u64)),
-            "shells that were fitted: nfw_chi2 has two degrees of freedom less",
+            "number of fitted shells; nfw_chi2 has two degrees of freedom fewer",
         ),
     ]
 }

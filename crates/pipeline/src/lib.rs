@@ -31,7 +31,7 @@
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
 mod across;
-mod around;
+mod overdensity_across;
 mod attached;
 mod attaching;
 mod census;
@@ -39,9 +39,9 @@ mod centers;
 mod columns;
 mod combined;
 mod errors;
-mod filling;
-mod filling_notes;
-mod found;
+mod matter_fraction;
+mod matter_fraction_notes;
+mod group_set;
 mod gathered;
 mod group_catalog;
 mod hop;
@@ -56,33 +56,33 @@ mod output;
 mod particle_sets;
 mod particles;
 mod profiles_across;
-mod scales;
+mod linking_length;
 mod shared;
 mod spanning_tree;
 mod state;
-mod types;
-mod whole;
+mod particle_types;
+mod shared_state;
 
 pub use attached::Attached;
-pub use found::{Found, Unbound};
+pub use group_set::{Found, Unbound};
 pub use largest::{Largest, LargestProfiles, profile_columns};
+pub use linking_length::Scales;
 pub use meta::Note;
 pub use options::{CenterKind, Finder, LinkingLength, Options};
 pub use output::{Measured, Output};
 pub use particle_sets::ParticleSets;
 pub use particles::particles_of;
-pub use scales::Scales;
 pub use state::Pipeline;
 use state::with_particles;
 
-use found::OnDevice;
+use group_set::OnDevice;
 use ropewalk::cluster::Fof;
 use ropewalk::distributed::agree;
 use ropewalk::{Error, Result};
 use ropewalk_io::Snapshot;
 use ropewalk_table::Catalog;
 use ropewalk_table::columns::Meta;
-use shared::Place;
+use shared::Processor;
 
 /// Finds the halos of a snapshot and measures them, on the CPU.
 ///
@@ -112,7 +112,7 @@ impl<'a> Pipeline<'a> {
     /// As [`Fof::run`], [`Hop::run`](ropewalk::Hop::run), or [`AdaptaHop::run`](ropewalk::AdaptaHop::run).
     pub fn find(&self) -> Result<Found<'a>> {
         if self.ranks.size() > 1 {
-            return self.find_across(Place::Cpu);
+            return self.find_across(Processor::Cpu);
         }
         match &self.options.finder {
             Finder::FriendsOfFriends => {}
@@ -138,10 +138,10 @@ impl<'a> Pipeline<'a> {
     /// - particles of [`Pipeline::attaching`] that [`Pipeline::attach`] has not attached
     pub fn measure(&self, found: &Found<'_>) -> Result<Measured> {
         if self.others.is_some() && self.joins() && found.attached.is_none() {
-            let message = "particles are to be attached to the halos before these are measured";
+            let message = "the other particles are not attached to the halos; call `attach` before `measure`";
             return Err(Error::missing("attach", message));
         }
-        let here = self.of_owner(found);
+        let here = self.owner_pipeline(found);
         let device = agree(self.ranks, here.device_of(found))?;
         let on_device = device.as_ref().or(found.on_device.as_ref());
         let mut measured = agree(self.ranks, here.members_of(found, on_device))?;
@@ -159,10 +159,10 @@ impl<'a> Pipeline<'a> {
 
     /// Finds the centres of this rank's halos on its device, if several ranks have found halos on devices.
     fn device_of(&self, found: &Found<'_>) -> Result<Option<OnDevice<'_>>> {
-        match found.shared.as_ref().map_or(Place::Cpu, |shared| shared.place) {
-            Place::Cpu => Ok(None),
+        match found.shared.as_ref().map_or(Processor::Cpu, |shared| shared.place) {
+            Processor::Cpu => Ok(None),
             #[cfg(feature = "gpu")]
-            Place::Device(device) => self.centers_on(&found.halos, device).map(Some),
+            Processor::Device(device) => self.centers_on(&found.halos, device).map(Some),
         }
     }
 
@@ -209,7 +209,7 @@ impl<'a> Pipeline<'a> {
     }
 
     /// Adds the spheres about the centres, and the structure of halos, which depends on them.
-    fn add_spheres(&self, found: &Found<'_>, all: &around::Spheres, measured: &mut Measured) -> Result<()> {
+    fn add_spheres(&self, found: &Found<'_>, all: &overdensity_across::Spheres, measured: &mut Measured) -> Result<()> {
         let Measured { catalog, centers, notes } = measured;
         let Some(centers) = centers else { return Ok(()) };
         let universe = &self.whole.universe;

@@ -9,7 +9,7 @@ use ropewalk_table::Catalog;
 use ropewalk_table::columns::Meta;
 
 use crate::particle_sets::{listed, named};
-use crate::whole::Whole;
+use crate::shared_state::SharedState;
 use crate::{Finder, ParticleSets, Pipeline};
 
 /// The note on masses that are counts.
@@ -59,12 +59,12 @@ impl fmt::Display for Note {
             Self::NoCenter { tag, reason, others } => {
                 write!(f, "the halo with the tag {tag} has no centre (NaN in the catalogue)")?;
                 if *others > 0 {
-                    write!(f, ", and so have {others} others")?;
+                    write!(f, ", and neither do {others} other halos")?;
                 }
                 write!(f, ": {reason}")
             }
-            Self::NoRedshift => f.write_str("the redshift is not known, and taken to be 0"),
-            Self::NoVelocityUnit => f.write_str("no spins: the unit of velocities is not known"),
+            Self::NoRedshift => f.write_str("unknown redshift, assumed to be 0"),
+            Self::NoVelocityUnit => f.write_str("no spins: the unit of velocities is unknown"),
             Self::NoAttachedVelocities => f.write_str("no spins: the attached particles have no velocities"),
             Self::NoMasses => f.write_str(COUNTS),
             Self::SomeIds(sentence)
@@ -97,7 +97,7 @@ pub(super) fn without_centers(centers: &Centers, catalog: &Catalog) -> Option<No
 /// Returns the entries for the header.
 pub(super) fn entries(pipeline: &Pipeline<'_>) -> Vec<(&'static str, Meta)> {
     let Pipeline { options, whole, .. } = pipeline;
-    let Whole { about, scales, universe, sets, .. } = whole;
+    let SharedState { about, scales, universe, sets, .. } = whole;
     let text = |text: &str| Meta::Text(text.into());
     let mut meta = vec![
         ("finder", Meta::Text(options.finder.to_string())),
@@ -159,15 +159,15 @@ pub(super) fn entries(pipeline: &Pipeline<'_>) -> Vec<(&'static str, Meta)> {
     let mut notes = particle_notes(pipeline, sets);
     if let Finder::AdaptaHop { unbind, .. } = options.finder {
         notes.push(
-            "a row is a halo or a subhalo; its members, which are counted, weighed and measured, are its own particles and those of all \
-             subhalos in it; halo_tag, halo_label and halo_own_count are of its own particles alone, and halo_parent and halo_host are \
-             labels"
+            "a row is a halo or a subhalo; halo_count, halo_mass and all other columns are over its own particles and those of all its \
+             subhalos, except halo_tag, halo_label and halo_own_count, which are over its own particles alone; halo_parent and halo_host \
+             are labels"
                 .into(),
         );
         if unbind {
             notes.push(
-                "particles of positive energy in a halo or subhalo belong to its parent, or to none: members, and with them halo_mass, are \
-                 bound; halo_found_mass is the mass before"
+                "particles of positive energy are removed from halos and subhalos: those of a subhalo join its parent, those of a halo become \
+                 ungrouped; halo_mass is the bound mass, and halo_found_mass is the mass before the removal"
                     .into(),
             );
         }
@@ -175,9 +175,9 @@ pub(super) fn entries(pipeline: &Pipeline<'_>) -> Vec<(&'static str, Meta)> {
     if !options.overdensities.is_empty() {
         meta.push(("min_so_particles", Meta::Number(options.min_sphere_particles as f64)));
         notes.push(
-            "sod_halo_*: within the sphere about the centre whose mean density has fallen to this many times the critical (c) or \
-             mean (m) one, over all particles read, also about a subhalo; NaN where the sphere is not dense enough, meets its own image in the box, or \
-             holds fewer than min_so_particles"
+            "sod_halo_*: over all particles read within the sphere about the centre of a halo or subhalo whose mean density is this \
+             multiple of the critical (c) or mean (m) density; NaN if the centre is not dense enough, if the sphere meets its own image in the box, or if \
+             it has fewer than min_so_particles particles"
                 .into(),
         );
     }
@@ -227,14 +227,14 @@ pub(super) fn notes_on_ids(pipeline: &Pipeline<'_>, sets: &ParticleSets) -> Vec<
     let mut notes = vec![];
     if !pipeline.whole.census.has_ids {
         let whose = match named(&sets.linked).filter(|_| has_some_ids(pipeline, sets)) {
-            Some(linked) => format!("the linked particles ({linked}) have no ids that were read"),
+            Some(linked) => format!("the linked particles ({linked}) have no readable ids"),
             None => "the snapshot has no particle ids".into(),
         };
         notes.push(format!("{whose}; tags are indices from 0, and a group catalogue has no list of ids"));
     }
     if let Some(attached) = named(&attached_without_ids(pipeline, sets)) {
         notes.push(format!(
-            "attached particles ({attached}) have no ids that were read; in lists of members they are indices from 0 among the particles \
+            "attached particles ({attached}) have no readable ids; in lists of members they are indices from 0 among the particles \
              of their type, and a group catalogue has no list of ids"
         ));
     }

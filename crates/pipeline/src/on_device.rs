@@ -4,8 +4,8 @@ use ropewalk::cluster::Halos;
 use ropewalk::gpu::{self, Coordinate, Device};
 use ropewalk::{Error, ErrorKind, Result};
 
-use super::found::OnDevice;
-use super::shared::Place;
+use super::group_set::OnDevice;
+use super::shared::Processor;
 use super::state::with_particles;
 use super::{Finder, Found, Pipeline};
 
@@ -23,7 +23,7 @@ impl<'a> Pipeline<'a> {
     /// - a device that fails or has too little memory
     pub fn find_on(&self, device: Device) -> Result<Found<'a>> {
         if self.ranks.size() > 1 {
-            return self.find_across(Place::Device(device));
+            return self.find_across(Processor::Device(device));
         }
         with_particles!(self, |positions, _particles| self.find_rows_on(positions, device))
     }

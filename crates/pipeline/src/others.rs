@@ -9,11 +9,11 @@ use ropewalk_io::{Points, Snapshot};
 
 use crate::census::Census;
 use crate::errors;
-use crate::whole::check_numbers;
+use crate::shared_state::check_numbers;
 
 /// The other particles of this rank, and the census of those of all ranks.
 #[derive(Clone, Debug)]
-pub(super) struct Others<'a> {
+pub(super) struct OtherTypes<'a> {
     pub part: &'a Snapshot,
     pub census: Census,
     /// The number of other particles outside of the periodic box, on all ranks.
@@ -62,7 +62,7 @@ pub(super) fn check_others(linked: &Snapshot, others: &Snapshot, before: &[u64; 
         ("velocities", own.velocity.zip(theirs.velocity).is_some_and(|(a, b)| a != b)),
     ];
     if let Some((what, _)) = differ.into_iter().find(|(_, differ)| *differ) {
-        let message = format!("{what} of the linked particles are in other units than those of the attached ones");
+        let message = format!("units of {what} differ between linked and attached particles");
         return Err(Error::missing("attach", message));
     }
     let (n, max) = (linked.points.len().saturating_add(others.points.len()), u32::MAX as usize);

@@ -150,7 +150,7 @@ impl ParticleSets {
 
     fn share(&self) -> String {
         match self.unread_share {
-            None => "the share of the mass is not known".into(),
+            None => "share of the mass unknown".into(),
             Some(share) => format!("{} of the mass in the file", share_in_percent(share)),
         }
     }

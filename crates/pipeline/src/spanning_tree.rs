@@ -12,7 +12,7 @@ impl<'a> Pipeline<'a> {
     /// # Errors
     /// As [`MinimumSpanningTree::run`]; several ranks.
     pub fn spanning_tree(&self) -> Result<SpanningTree> {
-        self.check_alone("spanning trees")?;
+        self.require_one_rank("spanning trees")?;
         let spanning = MinimumSpanningTree::new().periodic(self.whole.period);
         with_particles!(self, |positions, _particles| spanning.run(positions))
     }
@@ -25,7 +25,7 @@ impl<'a> Pipeline<'a> {
     /// - a tree of another number of points
     /// - a linking length that [`Fof::run`](ropewalk::Fof::run) refuses
     pub fn find_in(&self, tree: &SpanningTree) -> Result<Found<'a>> {
-        self.check_alone("halos in a spanning tree")?;
+        self.require_one_rank("halos in a spanning tree")?;
         let (len, points) = (tree.n_points(), self.points.len());
         if len != points {
             return Err(Error::length("points of the tree", len, points));

@@ -9,9 +9,9 @@ use ropewalk::halo::{Particles, Universe};
 use ropewalk::{Result, Scalar};
 use ropewalk_io::{Masses, Points, Snapshot, Table};
 
-use super::others::Others;
+use super::others::OtherTypes;
 use super::particles::particles_of;
-use super::whole::{Whole, joins, one_rank_alone};
+use super::shared_state::{SharedState, joins, single_rank_error};
 use super::{Finder, Found, Options, ParticleSets, Scales, errors};
 
 /// A snapshot with options that fit it. The methods are the steps, in their order. One process has the whole snapshot
@@ -25,9 +25,9 @@ pub struct Pipeline<'a> {
     /// the snapshot.
     pub(super) points: Cow<'a, Points>,
     pub(super) velocities: Option<Cow<'a, Points>>,
-    pub(super) whole: Whole<'a>,
+    pub(super) whole: SharedState<'a>,
     /// Particles of other types, which join the halos or count in spheres only.
-    pub(super) others: Option<Others<'a>>,
+    pub(super) others: Option<OtherTypes<'a>>,
     /// The linked and the other particles together, once they are needed.
     pub(super) all: OnceLock<Snapshot>,
 }
@@ -131,7 +131,7 @@ impl<'a> Pipeline<'a> {
     /// - on several ranks: AdaptaHOP, which needs one process; velocities and masses that one process refuses in
     ///   [`Pipeline::measure`]
     pub fn across(ranks: &'a dyn Communicator, part: &'a Snapshot, options: &'a Options) -> Result<Self> {
-        let whole = Whole::of(ranks, part, options)?;
+        let whole = SharedState::of(ranks, part, options)?;
         // Several ranks only measure the members of their halos.
         let (points, velocities) = match ranks.size() {
             1 => in_one_precision(part),
@@ -142,7 +142,7 @@ impl<'a> Pipeline<'a> {
 
     /// Returns the pipeline that measures this rank's halos: in one process this one, across ranks that of the
     /// members of the halos that it owns. Its data of the whole are those of all ranks.
-    pub(super) fn of_owner<'f>(&'f self, found: &'f Found<'_>) -> Cow<'f, Pipeline<'f>> {
+    pub(super) fn owner_pipeline<'f>(&'f self, found: &'f Found<'_>) -> Cow<'f, Pipeline<'f>> {
         let Some(shared) = &found.shared else { return Cow::Borrowed(self) };
         let (points, velocities) = in_one_precision(&shared.members);
         let others = self.others.as_ref().zip(found.attached.as_ref());
@@ -153,14 +153,14 @@ impl<'a> Pipeline<'a> {
             points,
             velocities,
             whole: self.whole.borrowed(),
-            others: others.map(|(others, attached)| Others { part: &attached.others, ..others.clone() }),
+            others: others.map(|(others, attached)| OtherTypes { part: &attached.others, ..others.clone() }),
             all: OnceLock::new(),
         })
     }
 
     /// Returns an error if there are several ranks.
-    pub(super) fn check_alone(&self, what: &'static str) -> Result<()> {
-        if self.ranks.size() > 1 { Err(one_rank_alone(what)) } else { Ok(()) }
+    pub(super) fn require_one_rank(&self, what: &'static str) -> Result<()> {
+        if self.ranks.size() > 1 { Err(single_rank_error(what)) } else { Ok(()) }
     }
 
     /// Returns the halo finder.

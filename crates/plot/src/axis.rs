@@ -29,7 +29,7 @@ pub fn page(name: &str, title: &str) -> Chart {
 }
 
 /// Writes a note in the middle of an empty plot.
-pub fn nothing(chart: &mut Chart, what: &str) {
+pub fn empty_note(chart: &mut Chart, what: &str) {
     chart.text(what, [MIDDLE, 0.5 * (TOP + BOTTOM)], 26.0, Align::Center, INK);
 }
 

@@ -40,9 +40,7 @@ pub struct Image {
 /// Fails if a picture would have too many pixels.
 pub fn check_pixels(width: usize, height: usize) -> Result<()> {
     if width as f64 * height as f64 > MOST {
-        return Err(errors::picture(format!(
-            "{width} by {height} pixels are too many, above {MOST:e}; a lower resolution has fewer"
-        )));
+        return Err(errors::too_many_pixels(width, height, MOST));
     }
     Ok(())
 }

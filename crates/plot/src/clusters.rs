@@ -4,12 +4,13 @@ use std::cmp::Reverse;
 
 use ropewalk::cluster::Labels;
 use ropewalk::internals::format::grouped;
-use ropewalk::{Error, Result, Scalar, Space};
+use ropewalk::{Result, Scalar, Space};
 
 use crate::axis::{FAINT, INK, PAPER};
 use crate::canvas::{Align, Canvas};
 use crate::chart::Chart;
-use crate::colors::{Rgb, kind};
+use crate::colors::{Rgb, category_color};
+use crate::errors;
 use crate::panel::{Panel, Scale};
 use crate::style::Style;
 
@@ -56,7 +57,7 @@ pub fn clusters<S: Scalar>(
     let style = style.into();
     let labelled = labels.as_slice().len();
     if labelled != points.len() {
-        return Err(Error::length("labels", labelled, points.len()));
+        return Err(errors::labels_length(labelled, points.len()));
     }
     let frame = Frame::new(points, period)?;
     let [width, height] = frame.size;
@@ -191,7 +192,7 @@ impl Legend {
     }
 
     pub fn color(&self, cluster: u32) -> Rgb {
-        kind(self.rank.get(cluster as usize).map_or(0, |&rank| rank as usize))
+        category_color(self.rank.get(cluster as usize).map_or(0, |&rank| rank as usize))
     }
 
     fn draw(&self, chart: &mut Chart, frame: &Frame, noise: usize, eps: f64) {
@@ -267,5 +268,12 @@ mod tests {
     fn dots_shrink() {
         let radii = [1, 100, 10_000, 1_000_000, usize::MAX].map(|n| Dots::for_count(n).radius);
         assert!(radii.is_sorted_by(|a, b| a >= b) && radii[0] <= 9.0 && radii[4] >= 0.6, "{radii:?}");
+    }
+
+    #[test]
+    fn labels_of_other_points() {
+        let labels = dbscan(&[[0.0, 0.0]; 3], 1.0, 1).unwrap();
+        let error = clusters(&[[0.0, 0.0]; 2], &labels, 1.0, None, ["", ""], PictureFormat::Png).unwrap_err();
+        assert_eq!(error.to_string(), "3 labels for 2 points; expected one per point");
     }
 }

@@ -55,7 +55,7 @@ const KINDS: [Rgb; 10] = [
 
 /// Returns the colour of category `i`. The first ten are chosen by hand. After these, the hue advances by the golden
 /// angle, which keeps it away from the last few hues, and the lightness cycles.
-pub fn kind(i: usize) -> Rgb {
+pub fn category_color(i: usize) -> Rgb {
     if let Some(&color) = KINDS.get(i) {
         return color;
     }
@@ -97,9 +97,18 @@ mod tests {
     fn kinds_differ() {
         let far = |a: Rgb, b: Rgb| (0..3).map(|k| a[k].abs_diff(b[k]) as u32).sum::<u32>();
         for i in 0..60usize {
-            assert!(far(kind(i), [255; 3]) > 120 && far(kind(i), [155; 3]) > 60, "{i}: {:?}", kind(i));
+            assert!(
+                far(category_color(i), [255; 3]) > 120 && far(category_color(i), [155; 3]) > 60,
+                "{i}: {:?}",
+                category_color(i)
+            );
             for j in i.saturating_sub(5)..i {
-                assert!(far(kind(i), kind(j)) > 45, "{i} {:?}, {j} {:?}", kind(i), kind(j));
+                assert!(
+                    far(category_color(i), category_color(j)) > 45,
+                    "{i} {:?}, {j} {:?}",
+                    category_color(i),
+                    category_color(j)
+                );
             }
         }
     }

@@ -4,7 +4,7 @@ use ropewalk::Result;
 use ropewalk::cluster::{CondensedTree, HdbscanClusters};
 use ropewalk::internals::format::grouped;
 
-use crate::axis::{Axis, BOTTOM, LEFT, MIDDLE, PAPER, RIGHT, TOP, frame, nothing, page};
+use crate::axis::{Axis, BOTTOM, LEFT, MIDDLE, PAPER, RIGHT, TOP, empty_note, frame, page};
 use crate::canvas::Align;
 use crate::chart::Chart;
 use crate::clusters::Legend;
@@ -14,8 +14,8 @@ use crate::style::Style;
 /// The minimum distance, in units, between drawn steps of a cluster's width.
 const STEP: f64 = 0.5;
 /// The minimum width at which clusters are drawn, and the width below which they are omitted.
-const LEAST: f64 = 0.6;
-const UNSEEN: f64 = 0.1;
+const MIN_WIDTH: f64 = 0.6;
+const OMITTED_WIDTH: f64 = 0.1;
 /// The colour of clusters that were not selected.
 const PASSED: Rgb = [188, 188, 196];
 
@@ -50,7 +50,7 @@ fn chart(clusters: &HdbscanClusters, title: &str) -> Chart {
     let mut chart = page("Condensed tree", title);
     let mut name = "lambda = 1 / distance".to_string();
     if tree.n_points() == 0 {
-        nothing(&mut chart, "no points");
+        empty_note(&mut chart, "no points");
     } else {
         let exits = Exits::new(tree);
         let axis = exits.axis();
@@ -116,7 +116,7 @@ fn bars(chart: &mut Chart, found: &HdbscanClusters, exits: &Exits, axis: &Axis) 
             x += width(child);
         }
         let full = f64::from(cluster.size) * scale;
-        if full < UNSEEN {
+        if full < OMITTED_WIDTH {
             continue;
         }
         let color = match (cluster.label, chosen[at]) {
@@ -139,7 +139,7 @@ fn bars(chart: &mut Chart, found: &HdbscanClusters, exits: &Exits, axis: &Axis) 
         let sides: Vec<[f64; 2]> = steps
             .iter()
             .zip(ends)
-            .flat_map(|(&(from, width), to)| [from, to].map(|y| [0.5 * width.max(LEAST), y]))
+            .flat_map(|(&(from, width), to)| [from, to].map(|y| [0.5 * width.max(MIN_WIDTH), y]))
             .collect();
         let right = sides.iter().map(|[half, y]| [middles[at] + half, *y]);
         let left = sides.iter().rev().map(|[half, y]| [middles[at] - half, *y]);

@@ -6,10 +6,10 @@ use ropewalk::internals::format::grouped;
 use ropewalk::{Error, Result};
 use ropewalk_table::Catalog;
 
-use crate::axis::{Axis, BOTTOM, FAINT, INK, LEFT, MIDDLE, RIGHT, TOP, frame, nothing, page};
+use crate::axis::{Axis, BOTTOM, FAINT, INK, LEFT, MIDDLE, RIGHT, TOP, empty_note, frame, page};
 use crate::canvas::Align;
 use crate::chart::Chart;
-use crate::colors::kind;
+use crate::colors::category_color;
 use crate::font::width as width_of;
 use crate::style::Style;
 
@@ -65,7 +65,7 @@ fn chart(catalog: &Catalog, row: usize, title: &str) -> Result<Chart> {
     let mut chart = page("Halo and subhalos by density", title);
     let mut name = "density / mean".to_string();
     if catalog.halos().is_empty() {
-        nothing(&mut chart, "no halos");
+        empty_note(&mut chart, "no halos");
     } else {
         let tree = Tree::new(catalog.subhalos(), row)?;
         let axis = tree.axis();
@@ -96,7 +96,7 @@ struct Tree<'a> {
 impl<'a> Tree<'a> {
     fn new(rows: &'a [Subhalo], root: usize) -> Result<Self> {
         if rows.is_empty() {
-            let message = "the catalogue does not know what its halos are in: see Catalog::add_subhalos";
+            let message = "the catalogue has no subhalos; call Catalog::add_subhalos first";
             return Err(Error::missing("subhalos", message));
         }
         if root >= rows.len() {
@@ -187,7 +187,7 @@ impl<'a> Tree<'a> {
         for branch in &self.branches {
             let row = rows[branch.row];
             let (foot, tip) = (axis.at(row.saddle), axis.at(row.peak_density));
-            chart.line(vec![[branch.x, foot], [branch.x, tip]], width(branch), kind(color_of(row.level)));
+            chart.line(vec![[branch.x, foot], [branch.x, tip]], width(branch), category_color(color_of(row.level)));
         }
         let mut heaviest: Vec<&Branch> = self.branches.iter().collect();
         heaviest.sort_by(|a, b| halos[b.row].mass.total_cmp(&halos[a.row].mass).then(a.row.cmp(&b.row)));
@@ -227,7 +227,7 @@ impl<'a> Tree<'a> {
         let mut x = MIDDLE - 0.5 * names.iter().map(|(_, name)| letters(name) + 20.0).sum::<f64>();
         let y = BOTTOM + 23.0;
         for (color, name) in names {
-            chart.line(vec![[x, y - 5.0], [x + 22.0, y - 5.0]], 5.0, kind(color));
+            chart.line(vec![[x, y - 5.0], [x + 22.0, y - 5.0]], 5.0, category_color(color));
             let width = letters(&name);
             chart.text(name, [x + 30.0, y], 16.0, Align::Left, INK);
             x += width + 20.0;

@@ -65,7 +65,7 @@ pub fn density<S: Scalar>(
         order.retain(|&key| window.is_in(slab, particles.position(key as u32 as usize)));
     }
     let here = order.len();
-    let masses = Masses::of(particles, &order, ranks)?;
+    let masses = TotalMass::of(particles, &order, ranks)?;
     if masses.n == 0 {
         return Ok((vec![], 0));
     }
@@ -111,14 +111,14 @@ pub fn density<S: Scalar>(
 }
 
 /// The total mass of the particles in the picture.
-struct Masses {
+struct TotalMass {
     n: u64,
     mean: f64,
     /// The sum of absolute masses.
     magnitude: f64,
 }
 
-impl Masses {
+impl TotalMass {
     /// Sums the masses of the particles whose indices are the lower halves of `keys`.
     fn of<S: Scalar>(particles: &Particles<S>, keys: &[u64], ranks: &dyn Communicator) -> Result<Self> {
         let tasks = map_tasks(keys.len(), TASK, &|range| {
@@ -153,9 +153,9 @@ impl Masses {
     }
 
     /// Returns the finest unit in which the sum of all weights, and so every pixel, is below 2^61.
-    fn unit(&self) -> Unit {
+    fn unit(&self) -> FixedPointUnit {
         let all = if self.mean > 0.0 { self.magnitude / self.mean } else { self.n as f64 };
-        Unit { bits: 60 - exponent(all) }
+        FixedPointUnit { bits: 60 - exponent(all) }
     }
 }
 
@@ -166,11 +166,11 @@ fn exponent(x: f64) -> i32 {
 
 /// The unit 2^-bits, of which all sums are integer multiples.
 #[derive(Clone, Copy)]
-struct Unit {
+struct FixedPointUnit {
     bits: i32,
 }
 
-impl Unit {
+impl FixedPointUnit {
     /// Returns the number of units in 1.
     fn per_one(self) -> f64 {
         2f64.powi(self.bits)
@@ -178,21 +178,21 @@ impl Unit {
 
     /// Returns a counter for the contributions of a particle. It counts units, or for heavy particles the smallest
     /// power-of-two multiple of units of which the weight is below 2^51.
-    fn counter(self, weight: f32) -> Counter {
+    fn counter(self, weight: f32) -> FixedPointRounder {
         let bits = self.bits.min(50 - exponent(weight.into()));
-        Counter { magic: 1.5 * 2f64.powi(52 - bits), shift: (self.bits - bits) as u32 }
+        FixedPointRounder { magic: 1.5 * 2f64.powi(52 - bits), shift: (self.bits - bits) as u32 }
     }
 }
 
 /// Converts contributions of at most a particle's weight to numbers of units.
 #[derive(Clone, Copy)]
-struct Counter {
+struct FixedPointRounder {
     /// A float whose last bit is 2^shift units. Adding a positive or negative number to it rounds to whole multiples.
     magic: f64,
     shift: u32,
 }
 
-impl Counter {
+impl FixedPointRounder {
     /// Returns the number of units nearest to `x`, modulo 2^64.
     fn count(self, x: f32) -> u64 {
         (f64::from(x) + self.magic).to_bits().wrapping_sub(self.magic.to_bits()).wrapping_shl(self.shift)
@@ -208,7 +208,7 @@ struct Band<'a> {
 
 impl Spread {
     /// Adds the particle to the rows of a band; `y` is its row in the band.
-    fn add_to(&self, band: Band<'_>, y: f32, counter: Counter, [across, down]: &mut [Vec<f32>; 2]) {
+    fn add_to(&self, band: Band<'_>, y: f32, counter: FixedPointRounder, [across, down]: &mut [Vec<f32>; 2]) {
         let Band { rows, side, wraps } = band;
         let columns = kernel(self.at[0], self.width, across);
         let lines = kernel(y, self.width, down);
@@ -398,12 +398,12 @@ mod tests {
 
     #[test]
     fn units_are_counted() {
-        let unit = Unit { bits: 10 };
+        let unit = FixedPointUnit { bits: 10 };
         assert_eq!(unit.per_one(), 1024.0);
         let counter = unit.counter(2.5);
         assert_eq!([0.0, 1.0, -2.5, 0.000_6].map(|x| counter.count(x) as i64), [0, 1024, -2560, 1]);
         // The weight is below 2^51 multiples of 2^7 units each.
-        let (unit, heavy) = (Unit { bits: 55 }, 7.0);
+        let (unit, heavy) = (FixedPointUnit { bits: 55 }, 7.0);
         let counter = unit.counter(-heavy);
         let counts = [heavy, -heavy, 2f32.powi(-48), 2f32.powi(-50)].map(|x| counter.count(x) as i64);
         assert_eq!(counts, [7 << 55, -(7 << 55), 1 << 7, 0]);

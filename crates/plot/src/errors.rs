@@ -4,13 +4,24 @@ use std::fmt::Display;
 
 use ropewalk::{Error, ErrorKind};
 
-/// A picture that cannot be drawn: too many pixels, or a failed encoder.
+/// A picture with more than `limit` pixels.
+pub(super) fn too_many_pixels(width: usize, height: usize, limit: f64) -> Error {
+    let sentence = format!("{width} x {height} pixels exceed the limit of {limit:e}; reduce the resolution");
+    Error::new(ErrorKind::Parameter, sentence).about("dpi")
+}
+
+/// Labels of another number than the points.
+pub(super) fn labels_length(labels: usize, points: usize) -> Error {
+    Error::new(ErrorKind::Input, format!("{labels} labels for {points} points; expected one per point"))
+}
+
+/// A picture that cannot be drawn: a failed encoder, or an invalid font.
 pub(super) fn picture(cause: impl Display) -> Error {
-    Error::new(ErrorKind::Internal, format!("the picture could not be made: {cause}"))
+    Error::new(ErrorKind::Internal, format!("cannot draw the picture: {cause}"))
 }
 
 /// Text that is not a slab.
 pub(super) fn unknown_slab(text: &str) -> Error {
-    let sentence = format!("{text:?} is not a slab: an axis and where it begins and ends along it, as z:10..20");
+    let sentence = format!("invalid slab {text:?}; expected an axis and a range, such as z:10..20");
     Error::new(ErrorKind::Parameter, sentence)
 }

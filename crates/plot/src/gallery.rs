@@ -108,7 +108,8 @@ fn size(panels: usize) -> (usize, f64, f64) {
 /// use ropewalk_plot::{PictureFormat, Style, check_gallery};
 ///
 /// assert!(check_gallery(100, PictureFormat::Png).is_ok());
-/// assert!(check_gallery(100, Style::new(PictureFormat::Pdf).dpi(1200.0)).is_err());
+/// let error = check_gallery(100, Style::new(PictureFormat::Pdf).dpi(1200.0)).unwrap_err();
+/// assert_eq!(error.parameter(), Some("dpi"));
 /// ```
 ///
 /// # Errors

@@ -68,7 +68,7 @@ fn chart(sorted: &[f64], k: usize, knee: Option<[usize; 2]>, title: &str) -> Cha
             axis = plot.grid(&mut chart, &axis);
             plot.curve(&mut chart, sorted, first, knee);
         }
-        _ => chart.text("no distances but zero", [middle, 0.5 * (TOP + BOTTOM)], 26.0, Align::Center, INK),
+        _ => chart.text("no positive, finite distances", [middle, 0.5 * (TOP + BOTTOM)], 26.0, Align::Center, INK),
     }
     chart.outline([[LEFT, TOP], [RIGHT, BOTTOM]], 2.0, INK);
     let label = format!("share of points with at most this distance  [%]  (core if min_pts = {})", k.saturating_add(1));

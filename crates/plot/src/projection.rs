@@ -70,12 +70,12 @@ pub fn projection<S: Scalar>(
     let said = particles.boundary()?;
     let known = [("the halos were measured in", catalog.boundary()), ("the particles are in", &said)];
     let space = Boundary::common(&known)?.space()?;
-    Seen::new(particles, particles.extent().into(), &space, shown.slab.as_ref(), style, &Alone)?
+    ProjectedDensity::new(particles, particles.extent().into(), &space, shown.slab.as_ref(), style, &Alone)?
         .draw(catalog, shown, style)
 }
 
 /// The density of the particles as seen in the picture.
-pub struct Seen {
+pub struct ProjectedDensity {
     window: Window,
     /// The number of pixels along a side, and their densities, row by row from the top; empty without particles.
     side: usize,
@@ -83,7 +83,7 @@ pub struct Seen {
     n: u64,
 }
 
-impl Seen {
+impl ProjectedDensity {
     /// Computes the density of the particles of all ranks. `extent` holds the corners of the box around all of them,
     /// and `space` is the space that they are in. Collective.
     ///
@@ -198,8 +198,8 @@ impl<'a> Circles<'a> {
         let circled = self.halos.len();
         let note = match (circled, self.nested) {
             (0, _) => "no halos".into(),
-            (1, false) => "circle: the halo, out to its farthest member".into(),
-            (_, false) => format!("circles: the {circled} largest halos, out to their farthest members"),
+            (1, false) => "circle: the halo; radius: farthest member".into(),
+            (_, false) => format!("circles: the {circled} largest halos; radius: farthest member"),
             (_, true) => return self.nested_legend(chart, line),
         };
         chart.text(&note, [MIDDLE, line - 1.0], 19.0, Align::Center, FAINT);
@@ -213,8 +213,8 @@ impl<'a> Circles<'a> {
         };
         let entries = [
             (Some(PAPER), name(self.halos.len(), "halo")),
-            (Some(CYAN), format!("{} in them", name(self.subhalos.len(), "subhalo"))),
-            (None, "out to their root mean square radius".into()),
+            (Some(CYAN), format!("{} of these halos", name(self.subhalos.len(), "subhalo"))),
+            (None, "radius: root mean square distance".into()),
         ];
         let indent = |color: Option<Rgb>| color.map_or(0.0, |_| 32.0);
         let step = |(color, text): &(Option<Rgb>, String)| indent(*color) + width(text, 19.0) + 30.0;

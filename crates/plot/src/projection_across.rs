@@ -5,7 +5,7 @@ use ropewalk::halo::Particles;
 use ropewalk::{Boundary, Result, Scalar};
 use ropewalk_table::Catalog;
 
-use crate::projection::{Projection, Seen};
+use crate::projection::{ProjectedDensity, Projection};
 use crate::slab::Slab;
 use crate::style::Style;
 
@@ -48,8 +48,8 @@ pub fn projection_across<S: Scalar>(
     let slab = shown.slab.as_ref();
     let (dpi, boundary) = agree(ranks, style.resolution().and_then(|dpi| Ok((dpi, known(part, catalog)?))))?;
     let [from, to] = slab.map_or([0.0; 2], Slab::ends);
-    let axis = ("the slab's axis, or 3 for none,", Term::Whole(slab.map_or(3, |slab| slab.axis() as u64)));
-    let ends = [("the slab's beginning", Term::Real(from)), ("the slab's end", Term::Real(to))];
+    let axis = ("slab axis (3: no slab)", Term::Whole(slab.map_or(3, |slab| slab.axis() as u64)));
+    let ends = [("start of the slab", Term::Real(from)), ("end of the slab", Term::Real(to))];
     agree_on(ranks, 0, &[("dpi", Term::Real(dpi)), axis, ends[0], ends[1]])?;
 
     // The periodic box, if any rank knows it.
@@ -63,7 +63,7 @@ pub fn projection_across<S: Scalar>(
     let spaces = [("the particles of other ranks are in", &of_all), ("the particles are in", &boundary)];
     let space = agree(ranks, Boundary::common(&spaces).and_then(|all| all.space()))?;
 
-    let seen = Seen::new(part, part.extent_across(ranks)?.into(), &space, slab, style, ranks)?;
+    let seen = ProjectedDensity::new(part, part.extent_across(ranks)?.into(), &space, slab, style, ranks)?;
     let picture = catalog.map(|catalog| seen.draw(catalog, shown, style)).transpose();
     agree(ranks, picture)
 }
@@ -121,10 +121,7 @@ mod tests {
         assert!(error.contains("a periodic box of 20") && error.contains("a periodic box of 10"), "{error}");
         assert!(refused(sides, [20.0, 30.0], [""; 2]).contains("dpi is 30 on rank 1 and 20 on rank 0"));
         assert!(refused(sides, [20.0, 3.0], [""; 2]).contains("dpi is 3"));
-        assert!(
-            refused(sides, dpi, ["", "z:1..2"])
-                .contains("the slab's axis, or 3 for none, is 2 on rank 1 and 3 on rank 0")
-        );
-        assert!(refused(sides, dpi, ["z:1..3", "z:1..2"]).contains("the slab's end is 2 on rank 1 and 3 on rank 0"));
+        assert!(refused(sides, dpi, ["", "z:1..2"]).contains("slab axis (3: no slab) is 2 on rank 1 and 3 on rank 0"));
+        assert!(refused(sides, dpi, ["z:1..3", "z:1..2"]).contains("end of the slab is 2 on rank 1 and 3 on rank 0"));
     }
 }

@@ -147,7 +147,7 @@ struct Camera {
     axes: [[f64; 3]; 3],
     lamp: [f64; 3],
     /// A length that is negligible compared with the mesh.
-    little: f64,
+    shadow_bias: f64,
 }
 
 impl Camera {
@@ -178,7 +178,7 @@ impl Camera {
             eye: std::array::from_fn(|k| middle[k] + distance * back[k]),
             axes: [back.map(|x| -x), right.map(|x| x * TANGENT), up.map(|x| x * TANGENT)],
             lamp,
-            little: distance * f64::from(f32::EPSILON) * 64.0,
+            shadow_bias: distance * f64::from(f32::EPSILON) * 64.0,
         })
     }
 
@@ -200,7 +200,7 @@ impl Camera {
         let normal = normal.map(|x| towards * x / length);
         let at = ray.at(t);
         // Offset from the surface, whose points are rounded, so that it does not shadow itself.
-        let origin = std::array::from_fn(|k| S::from_f64(at[k] + self.little * normal[k]));
+        let origin = std::array::from_fn(|k| S::from_f64(at[k] + self.shadow_bias * normal[k]));
         let facing = dot(&normal, &self.lamp) / dot(&self.lamp, &self.lamp).sqrt();
         (facing, Ray::new(origin, self.lamp.map(S::from_f64)))
     }

@@ -8,7 +8,7 @@ use ropewalk::internals::cancel::across;
 use ropewalk::{Boundary, BoxSize, Result};
 
 use super::Points;
-use super::rows::{compiled, with_rows};
+use super::rows::{to_compiled_kind, with_rows};
 
 /// The numbers by which ranks compare the functions that they call.
 const FOF: u64 = 1;
@@ -85,5 +85,5 @@ fn alike<'a>(
     };
     let terms = [("coordinates per point", points.dim() as u64), ("bits per coordinate (float32 or float64)", bits)];
     agree_on(ranks, function, &terms.map(|(name, value)| (name, Term::Whole(value))))?;
-    agree(ranks, compiled(points, size))
+    agree(ranks, to_compiled_kind(points, size))
 }

@@ -12,8 +12,8 @@ use ropewalk::search::{Nearest, Neighbor};
 use ropewalk::{BoxSize, Csr, Error, Result, Scalar, Space, Sphere};
 
 use super::pair_lists::{Pairs, list};
-use super::queries::{Queries, Radii, check_memory, check_radius};
-use super::rows::compiled;
+use super::queries::{Radii, TreeKind, check_memory, check_radius};
+use super::rows::to_compiled_kind;
 use super::{Points, Table};
 
 /// A bounding volume hierarchy over points of 1 to 10 dimensions, in open space or in a periodic box.
@@ -146,7 +146,7 @@ impl Bvh {
 
     fn build_in(points: &Points, size: BoxSize) -> Result<Self> {
         let (dim, is_f64) = (points.dim(), matches!(points, Points::F64(_)));
-        let (rows, sides) = compiled(points, &size)?;
+        let (rows, sides) = to_compiled_kind(points, &size)?;
         let trees = match (&*rows, rows.dim()) {
             (Points::F32(table), 2) => Trees::F32x2(Narrow::new(tree(table, sides)?)),
             (Points::F32(table), 3) => Trees::F32x3(Narrow::new(tree(table, sides)?)),
@@ -299,7 +299,7 @@ impl Bvh {
     /// Converts queries to the kind of the tree.
     fn prepared<'q>(&self, queries: &'q Points) -> Result<std::borrow::Cow<'q, Points>> {
         let has_narrow = matches!(self.trees, Trees::F32x2(_) | Trees::F32x3(_));
-        Queries { dim: self.dim, size: &self.size, is_f64: self.is_f64, has_narrow }.prepare(queries)
+        TreeKind { dim: self.dim, size: &self.size, is_f64: self.is_f64, has_narrow }.prepare(queries)
     }
 }
 
@@ -311,5 +311,5 @@ fn check_within(wanted: &Nearest) -> Result<()> {
     if wanted.radius() >= 0.0 {
         return Ok(());
     }
-    Err(Error::parameter_must("radius", wanted.radius(), "a number, not negative"))
+    Err(Error::parameter_must("radius", wanted.radius(), "a non-negative number"))
 }

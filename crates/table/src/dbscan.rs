@@ -5,7 +5,7 @@ use ropewalk::cluster::{Dbscan, Labels};
 use ropewalk::internals::cancel::guarded;
 
 use super::Points;
-use super::rows::{compiled, with_rows};
+use super::rows::{to_compiled_kind, with_rows};
 
 /// Finds the clusters of points, as [`Dbscan::run`] does.
 ///
@@ -24,7 +24,7 @@ use super::rows::{compiled, with_rows};
 /// As [`Dbscan::run`].
 pub fn dbscan(points: &Points, options: &Dbscan) -> Result<Labels> {
     guarded(|| {
-        let (points, size) = compiled(points, options.box_size())?;
+        let (points, size) = to_compiled_kind(points, options.box_size())?;
         let options = options.clone().periodic(size);
         with_rows!(&*points, rows => options.run(rows))
     })

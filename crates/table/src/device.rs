@@ -1,7 +1,7 @@
 //! Points on a device whose type and dimension are known at run time, and their trees.
 //!
 //! In: [`Points`], or coordinates that are already on the device. Out: an enum with a variant for each kind of points
-//! that kernels are compiled for, which are those of [`compiled`](crate::rows::compiled). Other points are widened to
+//! that kernels are compiled for, which are those of [`to_compiled_kind`](crate::rows::to_compiled_kind). Other points are widened to
 //! the next compiled kind on the device.
 //! Cost: 8 bytes for each widened coordinate, during the conversion.
 

@@ -4,10 +4,10 @@ use ropewalk::{Error, ErrorKind};
 
 /// A column whose name is already taken.
 pub(super) fn column_taken(name: &str) -> Error {
-    Error::new(ErrorKind::Input, format!("there is a column {name} already"))
+    Error::new(ErrorKind::Input, format!("column {name} already exists"))
 }
 
 /// A name that no column has. `known` lists the names of the columns.
 pub(super) fn column_unknown(name: &str, known: &str) -> Error {
-    Error::new(ErrorKind::Input, format!("there is no column {name}; there are {known}"))
+    Error::new(ErrorKind::Input, format!("unknown column {name}; the columns are {known}"))
 }

@@ -5,7 +5,7 @@ use ropewalk::internals::cancel::guarded;
 use ropewalk::{Boundary, Result};
 
 use super::Points;
-use super::rows::{compiled, with_rows};
+use super::rows::{to_compiled_kind, with_rows};
 
 /// Finds the halos of points, as [`Fof::run`] does.
 ///
@@ -25,7 +25,7 @@ use super::rows::{compiled, with_rows};
 pub fn fof(points: &Points, options: &Fof) -> Result<Halos> {
     guarded(|| {
         let sides = options.box_size().sides_of(points.dim())?;
-        let (rows, size) = compiled(points, options.box_size())?;
+        let (rows, size) = to_compiled_kind(points, options.box_size())?;
         let options = options.clone().periodic(size);
         let halos = with_rows!(&*rows, rows => options.run(rows))?;
         // The boundary has the axes of the caller's points, without those added for compiled kinds.

@@ -5,7 +5,7 @@ use ropewalk::cluster::{Hdbscan, HdbscanClusters};
 use ropewalk::internals::cancel::guarded;
 
 use super::Points;
-use super::rows::{compiled, with_rows};
+use super::rows::{to_compiled_kind, with_rows};
 
 /// Finds the clusters of points, as [`Hdbscan::run`] does.
 ///
@@ -25,7 +25,7 @@ use super::rows::{compiled, with_rows};
 /// As [`Hdbscan::run`].
 pub fn hdbscan(points: &Points, options: &Hdbscan) -> Result<HdbscanClusters> {
     guarded(|| {
-        let (points, size) = compiled(points, options.box_size())?;
+        let (points, size) = to_compiled_kind(points, options.box_size())?;
         let options = options.clone().periodic(size);
         with_rows!(&*points, rows => options.run(rows))
     })

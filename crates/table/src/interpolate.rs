@@ -4,7 +4,7 @@ use ropewalk::internals::cancel::guarded;
 use ropewalk::{Bounded, BoxSize, Interpolator, InverseDistance, MovingLeastSquares, Result, Scalar, Sph};
 
 use super::Points;
-use super::rows::{check_dim, compiled, like, of_one_precision, with_rows};
+use super::rows::{check_dim, of_one_precision, rows_of_same_kind, to_compiled_kind, with_rows};
 
 /// An interpolation method with its options.
 #[derive(Clone, Debug, PartialEq)]
@@ -71,8 +71,8 @@ pub fn interpolator(method: &Interpolation, sources: &Points, targets: &Points) 
         let is_wide = matches!((sources, targets), (Points::F64(_), Points::F64(_)));
         let rounding = if is_wide { 0.5 * f64::EPSILON } else { f64::from(0.5 * f32::EPSILON) };
         let (sources, targets) = of_one_precision(sources, targets);
-        let (sources, size) = compiled(&sources, method.size())?;
-        let (targets, _) = compiled(&targets, method.size())?;
-        with_rows!(&*sources, rows => method.prepare([rows, like(rows, &targets)?], size, axes, rounding))
+        let (sources, size) = to_compiled_kind(&sources, method.size())?;
+        let (targets, _) = to_compiled_kind(&targets, method.size())?;
+        with_rows!(&*sources, rows => method.prepare([rows, rows_of_same_kind(rows, &targets)?], size, axes, rounding))
     })
 }

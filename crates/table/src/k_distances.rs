@@ -6,7 +6,7 @@ use ropewalk::search::Nearest;
 use ropewalk::{BoxSize, Bvh, Result, Scalar, Space, distance_from_square};
 
 use super::Points;
-use super::rows::{compiled, with_rows};
+use super::rows::{to_compiled_kind, with_rows};
 
 /// Up to this many neighbours, computing the lists of all points at once is faster than one search per point.
 const MOST_LISTED: usize = 32;
@@ -34,7 +34,7 @@ pub fn k_distances(points: &Points, k: usize, box_size: impl Into<BoxSize>) -> R
 }
 
 fn distances_of(points: &Points, k: usize, size: &BoxSize) -> Result<Vec<f64>> {
-    let (points, size) = compiled(points, size)?;
+    let (points, size) = to_compiled_kind(points, size)?;
     with_rows!(&*points, rows => distances(rows, k, size))
 }
 

@@ -178,7 +178,8 @@ impl MassCounts {
         let per = |number: f64| number / self.volume;
         let above = |mass: f64| self.above(mass) as f64;
         let (mass, density) = (self.quantity, Quantity::NumberDensity);
-        let counted = if mass == Quantity::Pure { "; a number of particles, which have no masses" } else { "" };
+        let counted =
+            if mass == Quantity::Pure { "; number of particles, because particles have no masses" } else { "" };
         let [lower, upper] = ["lower edge of the bin, included", "upper edge of the bin, not included"];
         let mut columns = vec![
             column("mass_min", mass, numbers(&|lo, _, _| lo), &format!("{lower}{counted}")),
@@ -190,10 +191,15 @@ impl MassCounts {
                 numbers(&|lo, hi, n| per(n / (hi / lo).ln())),
                 "halos per volume and e-fold of mass",
             ),
-            column("dn_dlnm_error", density, numbers(&|lo, hi, n| per(n.sqrt() / (hi / lo).ln())), "its Poisson error"),
+            column(
+                "dn_dlnm_error",
+                density,
+                numbers(&|lo, hi, n| per(n.sqrt() / (hi / lo).ln())),
+                "Poisson error of dn_dlnm",
+            ),
             column("count_above", Quantity::Pure, counts(&|lo, _| self.above(lo)), "halos of at least mass_min"),
             column("n_above", density, numbers(&|lo, _, _| per(above(lo))), "halos of at least mass_min per volume"),
-            column("n_above_error", density, numbers(&|lo, _, _| per(above(lo).sqrt())), "its Poisson error"),
+            column("n_above_error", density, numbers(&|lo, _, _| per(above(lo).sqrt())), "Poisson error of n_above"),
         ];
         for curve in expected {
             let values = numbers(&|lo, _, _| curve.at(lo).unwrap_or(f64::NAN));

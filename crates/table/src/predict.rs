@@ -5,7 +5,7 @@ use ropewalk::cluster::{Dbscan, Hdbscan, HdbscanClusters, HdbscanPrediction, Lab
 use ropewalk::internals::cancel::guarded;
 
 use super::Points;
-use super::rows::{check_dim, compiled, like, of_one_precision, with_rows};
+use super::rows::{check_dim, of_one_precision, rows_of_same_kind, to_compiled_kind, with_rows};
 
 /// Predicts the clusters of new points, as [`Dbscan::predict`] does. If the precisions differ, all points are
 /// converted to 64 bits.
@@ -28,10 +28,10 @@ pub fn dbscan_predict(points: &Points, labels: &Labels, new: &Points, options: &
     guarded(|| {
         check_dim(NAME, new, points.dim())?;
         let (new, points) = of_one_precision(new, points);
-        let (points, size) = compiled(&points, options.box_size())?;
-        let (new, _) = compiled(&new, options.box_size())?;
+        let (points, size) = to_compiled_kind(&points, options.box_size())?;
+        let (new, _) = to_compiled_kind(&new, options.box_size())?;
         let options = options.clone().periodic(size);
-        with_rows!(&*points, rows => options.predict(rows, labels, like(rows, &new)?))
+        with_rows!(&*points, rows => options.predict(rows, labels, rows_of_same_kind(rows, &new)?))
     })
 }
 
@@ -58,12 +58,14 @@ pub fn hdbscan_predict(
     new: &Points,
     options: &Hdbscan,
 ) -> Result<HdbscanPrediction> {
-    check_dim(NAME, new, points.dim())?;
-    let (new, points) = of_one_precision(new, points);
-    let (points, size) = compiled(&points, options.box_size())?;
-    let (new, _) = compiled(&new, options.box_size())?;
-    let options = options.clone().periodic(size);
-    with_rows!(&*points, rows => options.predict(rows, clusters, like(rows, &new)?))
+    guarded(|| {
+        check_dim(NAME, new, points.dim())?;
+        let (new, points) = of_one_precision(new, points);
+        let (points, size) = to_compiled_kind(&points, options.box_size())?;
+        let (new, _) = to_compiled_kind(&new, options.box_size())?;
+        let options = options.clone().periodic(size);
+        with_rows!(&*points, rows => options.predict(rows, clusters, rows_of_same_kind(rows, &new)?))
+    })
 }
 
 const NAME: &str = "the dimension of the new points";

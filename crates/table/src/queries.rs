@@ -9,7 +9,7 @@ use ropewalk::internals::bvh::copied;
 use ropewalk::internals::parallel::{map, map_tasks};
 use ropewalk::{BoxSize, Error, Result, Scalar, Space};
 
-use super::rows::{check_dim, compiled};
+use super::rows::{check_dim, to_compiled_kind};
 use super::{Points, Table};
 
 /// The name of the queries' dimension in errors.
@@ -71,7 +71,7 @@ pub(super) fn check_radius(radius: f64) -> Result<()> {
 }
 
 /// Properties of the tree that queries are prepared for.
-pub(super) struct Queries<'a> {
+pub(super) struct TreeKind<'a> {
     pub dim: usize,
     pub size: &'a BoxSize,
     /// `true` if the tree's points had 64 bits.
@@ -80,7 +80,7 @@ pub(super) struct Queries<'a> {
     pub has_narrow: bool,
 }
 
-impl Queries<'_> {
+impl TreeKind<'_> {
     /// Fails if queries have another dimension than the tree, or coordinates that are not finite or whose squares
     /// overflow.
     pub fn prepare<'q>(&self, queries: &'q Points) -> Result<Cow<'q, Points>> {
@@ -93,7 +93,7 @@ impl Queries<'_> {
             Points::F32(table) => check_rows(table)?,
             Points::F64(table) => check_rows(table)?,
         }
-        if let Cow::Owned(wide) = compiled(&queries, self.size)?.0 {
+        if let Cow::Owned(wide) = to_compiled_kind(&queries, self.size)?.0 {
             return Ok(Cow::Owned(wide));
         }
         let queries = match self.size.sides_of(self.dim)? {
@@ -175,7 +175,7 @@ mod tests {
             for is_f32 in [true, false] {
                 let (points, wrapped) = of(is_f32);
                 let size = BoxSize::from(sides.clone());
-                let queries = Queries { dim, size: &size, is_f64: false, has_narrow: [2, 3].contains(&dim) };
+                let queries = TreeKind { dim, size: &size, is_f64: false, has_narrow: [2, 3].contains(&dim) };
                 let found = queries.prepare(&points).unwrap();
                 assert_eq!(found.dim(), wide, "{dim} {is_f32}");
                 let found: Vec<f64> = match &*found {

@@ -8,7 +8,7 @@ use ropewalk::{BoxSize, Error, Result, Scalar, Space};
 
 use super::{Points, Table};
 
-/// Evaluates `$work` with `$rows` as a slice of arrays. It is compiled for each kind of points that [`compiled`]
+/// Evaluates `$work` with `$rows` as a slice of arrays. It is compiled for each kind of points that [`to_compiled_kind`]
 /// returns.
 macro_rules! with_rows {
     ($points:expr, $rows:ident => $work:expr) => {{
@@ -32,7 +32,7 @@ pub(super) use with_rows;
 /// are wrapped into the periodic box, as by [`Space::wrap`].
 ///
 /// Fails unless the box has a side for each axis of the points.
-pub(super) fn compiled<'a>(points: &'a Points, size: &BoxSize) -> Result<(Cow<'a, Points>, BoxSize)> {
+pub(super) fn to_compiled_kind<'a>(points: &'a Points, size: &BoxSize) -> Result<(Cow<'a, Points>, BoxSize)> {
     match (points, points.dim()) {
         (_, 2 | 3) | (Points::F64(_), 6 | 10) => Ok((Cow::Borrowed(points), size.clone())),
         (Points::F32(table), _) => widen(table, size),
@@ -63,7 +63,7 @@ pub(super) fn check_dim(name: &'static str, new: &Points, dim: usize) -> Result<
     if new.dim() == dim {
         return Ok(());
     }
-    Err(Error::parameter_must(name, new.dim() as f64, "that of the points"))
+    Err(Error::parameter_must(name, new.dim() as f64, &format!("{dim}, that of the points")))
 }
 
 /// Converts both to 64 bits if one has 64 bits, which is exact.
@@ -94,7 +94,10 @@ impl Precision for f64 {
 }
 
 /// Returns other points as rows of the same kind as `_rows`.
-pub(super) fn like<'a, S: Precision, const D: usize>(_rows: &[[S; D]], other: &'a Points) -> Result<&'a [[S; D]]> {
+pub(super) fn rows_of_same_kind<'a, S: Precision, const D: usize>(
+    _rows: &[[S; D]],
+    other: &'a Points,
+) -> Result<&'a [[S; D]]> {
     S::table(other).and_then(Table::rows::<D>).ok_or_else(|| Error::dimension(other.dim()))
 }
 
@@ -106,16 +109,16 @@ mod tests {
     fn rows_become_wider() {
         let row = |data: Vec<f32>| Points::F32(Table::new(data.len(), data).unwrap());
         let wide = |data: &[f64]| Points::F64(Table::new(data.len(), data.to_vec()).unwrap());
-        let compiled = |points: &Points, size: BoxSize| {
-            let (points, size) = compiled(points, &size).unwrap();
+        let to_compiled_kind = |points: &Points, size: BoxSize| {
+            let (points, size) = to_compiled_kind(points, &size).unwrap();
             (points.into_owned(), size)
         };
-        let (points, size) = compiled(&row(vec![7.5]), 5.0.into());
+        let (points, size) = to_compiled_kind(&row(vec![7.5]), 5.0.into());
         assert_eq!((points, size), (wide(&[2.5, 0.0]), [5.0, 5.0].into()));
-        let (points, size) = compiled(&row(vec![7.5, 1.0, 1.0, 9.0]), [5.0, 3.0, 4.0, 8.0].into());
+        let (points, size) = to_compiled_kind(&row(vec![7.5, 1.0, 1.0, 9.0]), [5.0, 3.0, 4.0, 8.0].into());
         let sides = [5.0, 3.0, 4.0, 8.0, 8.0, 8.0];
         assert_eq!((points, size), (wide(&[2.5, 1.0, 1.0, 1.0, 0.0, 0.0]), sides.into()));
-        assert_eq!(compiled(&row(vec![1.0, 2.0]), BoxSize::default()).0, row(vec![1.0, 2.0]));
-        assert_eq!(compiled(&row(vec![1.0; 9]), BoxSize::default()).0.dim(), 10);
+        assert_eq!(to_compiled_kind(&row(vec![1.0, 2.0]), BoxSize::default()).0, row(vec![1.0, 2.0]));
+        assert_eq!(to_compiled_kind(&row(vec![1.0; 9]), BoxSize::default()).0.dim(), 10);
     }
 }

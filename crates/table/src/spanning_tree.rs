@@ -5,7 +5,7 @@ use ropewalk::cluster::{MinimumSpanningTree, SpanningTree};
 use ropewalk::internals::cancel::guarded;
 
 use super::Points;
-use super::rows::{compiled, with_rows};
+use super::rows::{to_compiled_kind, with_rows};
 
 /// Computes the minimum spanning tree of points, as [`MinimumSpanningTree::run`] does.
 ///
@@ -25,7 +25,7 @@ use super::rows::{compiled, with_rows};
 /// As [`MinimumSpanningTree::run`].
 pub fn minimum_spanning_tree(points: &Points, options: &MinimumSpanningTree) -> Result<SpanningTree> {
     guarded(|| {
-        let (points, size) = compiled(points, options.box_size())?;
+        let (points, size) = to_compiled_kind(points, options.box_size())?;
         let options = options.clone().periodic(size);
         with_rows!(&*points, rows => options.run(rows))
     })

@@ -13,7 +13,7 @@ mod interface;
 mod measured;
 #[cfg(feature = "mpi")]
 mod mpi;
-mod terms;
+mod same_options;
 mod threads;
 mod typed;
 
@@ -23,8 +23,8 @@ pub use interface::{Communicator, Reduction};
 pub use measured::{Measured, Traffic};
 #[cfg(feature = "mpi")]
 pub use mpi::Mpi;
-pub(crate) use terms::check_same;
-pub use terms::{Term, agree_on};
+pub(crate) use same_options::check_same_options;
+pub use same_options::{Term, agree_on};
 pub use threads::{ThreadRank, on_threads};
 pub use typed::{all_gather, all_gather_v, broadcast, gather, reduce, starts};
 pub(crate) use typed::{exchange, exchange_known, received};

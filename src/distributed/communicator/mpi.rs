@@ -45,11 +45,11 @@ const PAUSE: Duration = Duration::from_millis(1);
 pub struct Mpi {
     ranks: ferrompi::Communicator,
     message: usize,
-    engine: Rc<Engine>,
+    engine: Rc<MpiSession>,
 }
 
 /// The MPI library, finalized on drop, after all communicators.
-struct Engine {
+struct MpiSession {
     /// A communicator that is used only to finish or abort.
     end: ferrompi::Communicator,
     /// Dropped last.
@@ -67,11 +67,11 @@ impl Mpi {
     pub fn init() -> Result<Self> {
         let mpi = ferrompi::Mpi::init_thread(ThreadLevel::Funneled).map_err(failed)?;
         if mpi.thread_level() < ThreadLevel::Funneled {
-            return Err(failed("this library is not made for programs with threads (MPI_THREAD_FUNNELED)"));
+            return Err(failed("the MPI library does not support MPI_THREAD_FUNNELED"));
         }
         let world = mpi.world();
         let (ranks, end) = (world.duplicate().map_err(failed)?, world.duplicate().map_err(failed)?);
-        Ok(Self { ranks, message: MESSAGE, engine: Rc::new(Engine { end, _mpi: mpi }) })
+        Ok(Self { ranks, message: MESSAGE, engine: Rc::new(MpiSession { end, _mpi: mpi }) })
     }
 
     /// Returns the number of this rank among the ranks of its host, for example to choose a device. Collective.
@@ -125,7 +125,7 @@ impl Mpi {
 
     /// Returns `true` if a rank has failed. The first rank that failed writes its error before any rank returns.
     fn finish(&self, failure: Option<&(dyn std::error::Error + 'static)>) -> Result<bool> {
-        self.meet(failure)?;
+        self.wait_for_all(failure)?;
         // A launcher may end all ranks when the first one exits, so the error is written before that. As in `agree`,
         // ranks that report the error of another rank come last.
         let (rank, size) = (self.engine.end.rank() as u64, self.engine.end.size() as u64);
@@ -145,7 +145,7 @@ impl Mpi {
 
     /// Waits until all ranks are here. If this rank has failed, aborts after a grace period, as the others may be
     /// waiting for it elsewhere.
-    fn meet(&self, failure: Option<&(dyn std::error::Error + 'static)>) -> Result<()> {
+    fn wait_for_all(&self, failure: Option<&(dyn std::error::Error + 'static)>) -> Result<()> {
         let since = Instant::now();
         let all_are_here = scope(|requests| {
             let mut barrier = self.engine.end.ibarrier(requests)?;
@@ -164,12 +164,17 @@ impl Mpi {
 
     /// Aborts all ranks.
     fn abort(&self, why: impl Display) -> ! {
-        write(&format_args!("rank {}: {why}; all ranks are ended", self.engine.end.rank()));
+        write(&format_args!("rank {}: {why}; aborting all ranks", self.engine.end.rank()));
         self.engine.end.abort(1)
     }
 
     /// Exchanges one message with each of some ranks: the next bytes for each, up to the size limit.
-    fn pass(&self, outgoing: &mut [&[u8]], incoming: &mut [&mut [u8]], distances: Range<usize>) -> Result<()> {
+    fn exchange_messages(
+        &self,
+        outgoing: &mut [&[u8]],
+        incoming: &mut [&mut [u8]],
+        distances: Range<usize>,
+    ) -> Result<()> {
         // Posted requests complete only if the other ranks post theirs, so an error here cannot be returned.
         let give_up = |error| self.abort(failed(error));
         let exchanged = scope(|requests| {
@@ -198,7 +203,7 @@ impl Mpi {
 impl Drop for Mpi {
     fn drop(&mut self) {
         if std::thread::panicking() {
-            self.abort("it has panicked");
+            self.abort("panicked");
         }
     }
 }
@@ -227,7 +232,7 @@ impl Communicator for Mpi {
                 outgoing[to].len().max(incoming[from].len())
             });
             for _ in 0..bytes.max().unwrap_or(0).div_ceil(self.message) {
-                self.pass(&mut outgoing, &mut incoming, distances.clone())?;
+                self.exchange_messages(&mut outgoing, &mut incoming, distances.clone())?;
             }
         }
         Ok(())

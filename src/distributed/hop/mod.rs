@@ -18,7 +18,7 @@ use crate::cluster::hop::regroup::Thresholds;
 use crate::cluster::hop::smoothing::Masses;
 use crate::cluster::hop::{DensityKernel, check_field};
 use crate::distributed::boundary::NONE;
-use crate::distributed::communicator::{Communicator, Reduction, agree, check_same, reduce};
+use crate::distributed::communicator::{Communicator, Reduction, agree, check_same_options, reduce};
 use crate::distributed::domain::Domain;
 use crate::distributed::errors::some_ranks_lack;
 use crate::distributed::halos::Halos;
@@ -84,7 +84,7 @@ impl Hop {
             Ok((thresholds, self.density.check_share(own, n)?))
         });
         let (thresholds, k) = agree(ranks, checked)?;
-        self.check_same(ranks, thresholds)?;
+        self.check_same_options(ranks, thresholds)?;
         let kernel = self.density.kernel;
         let near = Neighborhood::new(domain, k.max(self.most_near(n)), kernel == DensityKernel::Symmetric)?;
         let (masses, total) = self.masses_in(domain, &near)?;
@@ -145,7 +145,7 @@ impl Hop {
             Ok(thresholds)
         });
         let thresholds = agree(domain.ranks, checked)?;
-        self.check_same(domain.ranks, thresholds)?;
+        self.check_same_options(domain.ranks, thresholds)?;
         let near = Neighborhood::new(domain, self.most_near(n), false)?;
         // Turns -0.0 into 0.0, so that both zeros compare equal.
         let field: Vec<f64> = field.iter().map(|&value| value + 0.0).collect();
@@ -160,7 +160,7 @@ impl Hop {
     }
 
     /// Fails unless all ranks have the same options. Collective.
-    fn check_same(&self, ranks: &dyn Communicator, thresholds: Thresholds) -> Result<()> {
+    fn check_same_options(&self, ranks: &dyn Communicator, thresholds: Thresholds) -> Result<()> {
         let Thresholds { outer, saddle, peak } = thresholds;
         let options = [
             ("n_density", self.density.n_density as f64),
@@ -174,7 +174,7 @@ impl Hop {
             ("kernel", f64::from(self.density.kernel as u8)),
             ("unit", f64::from(self.density.unit as u8)),
         ];
-        check_same(ranks, &options)
+        check_same_options(ranks, &options)
     }
 
     /// Returns the masses of points and ghosts in tree order, and the total mass of the points of all ranks.

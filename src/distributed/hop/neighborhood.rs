@@ -17,7 +17,7 @@ use crate::bvh::morton::{Grid, curve_order};
 use crate::cluster::hop::density::by_index;
 use crate::distributed::communicator::agree;
 use crate::distributed::domain::Domain;
-use crate::distributed::regions::{Regions, by_rank};
+use crate::distributed::regions::{RankBoxes, by_rank};
 use crate::distributed::route::Route;
 use crate::distributed::search::nearest::within;
 use crate::error::Result;
@@ -55,17 +55,17 @@ impl<S: Scalar, const D: usize> Neighborhood<S, D> {
         let ranks = domain.ranks;
         let tree = agree(ranks, Bvh::build_in(&domain.points, domain.space))?;
         mark("build");
-        let regions = Regions::new(domain, &tree)?;
+        let regions = RankBoxes::new(domain, &tree)?;
         let bounds = regions.boxes.iter().fold(Aabb::EMPTY, |all, own| all.union(own));
-        let reach2 = if domain.points.len() < k {
+        let kth_distance2_bound = if domain.points.len() < k {
             filled(domain.points.len(), f64::INFINITY)
         } else {
             let found = by_index(tree.order(), &kth_distances2(&tree, k));
             found.into_iter().map(f64::abs).collect()
         };
-        mark("bounds of widths");
-        let lists = near(domain, &regions, &tree, &reach2, k, is_mutual)?;
-        drop((regions, reach2));
+        mark("search bounds");
+        let lists = near(domain, &regions, &tree, &kth_distance2_bound, k, is_mutual)?;
+        drop((regions, kth_distance2_bound));
         let route = Route::of_lists(ranks, &lists)?;
         drop(lists);
         let points = route.send(ranks, &domain.points)?;
@@ -117,19 +117,19 @@ impl<S: Scalar, const D: usize> Neighborhood<S, D> {
 /// Returns, for each rank, the points of this rank that are ghosts there. Collective.
 fn near<S: Scalar, const D: usize>(
     domain: &Domain<'_, S, D>,
-    regions: &Regions<S, D>,
+    regions: &RankBoxes<S, D>,
     tree: &Bvh<S, D>,
-    reach2: &[f64],
+    kth_distance2_bound: &[f64],
     k: usize,
     is_mutual: bool,
 ) -> Result<Vec<Vec<u32>>> {
     let (ranks, own) = (domain.ranks, domain.ranks.rank() as u32);
-    let pairs = within(regions, &domain.space, &domain.points, reach2, &|_| own);
+    let pairs = within(regions, &domain.space, &domain.points, kth_distance2_bound, &|_| own);
     let route = Route::of_lists(ranks, &by_rank(ranks.size(), &pairs))?;
     drop(pairs);
     let points = route.send(ranks, &domain.points)?;
     // Rounded up: the square of the radius is not below the bound.
-    let radii = map(reach2.len(), TASK, &|row| reach2[row].sqrt().next_up());
+    let radii = map(kth_distance2_bound.len(), TASK, &|row| kth_distance2_bound[row].sqrt().next_up());
     let radii = route.send(ranks, &radii)?;
     mark("queries sent");
 
@@ -169,7 +169,9 @@ fn near<S: Scalar, const D: usize>(
         let mut sent = route.rows().iter().zip(is_met);
         for (list, &count) in lists.iter_mut().zip(route.sent()) {
             let of_rank = sent.by_ref().take(count);
-            list.extend(of_rank.filter(|&(&row, met)| met == 1 && reach2[row as usize] > 0.0).map(|(&row, _)| row));
+            list.extend(
+                of_rank.filter(|&(&row, met)| met == 1 && kth_distance2_bound[row as usize] > 0.0).map(|(&row, _)| row),
+            );
         }
     }
     for list in &mut lists {

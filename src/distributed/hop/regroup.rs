@@ -14,7 +14,7 @@ use crate::distributed::components::{rank_of, request, vertex};
 use crate::distributed::domain::Domain;
 use crate::distributed::hop::chains::Chains;
 use crate::distributed::hop::neighborhood::Neighborhood;
-use crate::error::{Error, Result};
+use crate::error::{Error, ErrorKind, Result};
 use crate::geometry::Scalar;
 use crate::memory::{filled, zeroed};
 use crate::parallel::{map, sort};
@@ -72,7 +72,7 @@ pub(super) fn groups<S: Scalar, const D: usize>(
     let kept = decisive(&heights, &all, thresholds);
     drop((all, heights));
     mark("boundaries");
-    let joined = on_first(domain, &table, &kept, thresholds)?;
+    let joined = regroup_on_rank0(domain, &table, &kept, thresholds)?;
 
     // A chain whose peak is dense enough is a group by itself.
     let of = |chain: &Chain| if height(chain) >= thresholds.peak { chain[2] } else { NONE };
@@ -85,7 +85,7 @@ pub(super) fn groups<S: Scalar, const D: usize>(
 
 /// Joins the chains of all ranks on rank 0. Returns, for each chain of this rank with a boundary and a group, the
 /// index of its peak on this rank, and the group. Collective.
-fn on_first<S: Scalar, const D: usize>(
+fn regroup_on_rank0<S: Scalar, const D: usize>(
     domain: &Domain<'_, S, D>,
     table: &[Chain],
     kept: &[ChainBoundary],
@@ -111,10 +111,7 @@ fn on_first<S: Scalar, const D: usize>(
     sort(&mut all);
     all.dedup();
     // Chains are numbered with 32 bits.
-    let count = all.len() as f64;
-    let must = "fewer than 2^32 for all ranks";
-    let counted =
-        if all.len() < u32::MAX as usize { Ok(()) } else { Err(Error::parameter_must("chains", count, must)) };
+    let counted = if all.len() < u32::MAX as usize { Ok(()) } else { Err(too_many_chains(all.len())) };
     agree(ranks, counted)?;
     let mut boundaries: Vec<(u64, u32, u32)> = vec![];
     for (table, list) in tables.iter().zip(lists.iter()) {
@@ -140,4 +137,10 @@ fn on_first<S: Scalar, const D: usize>(
     told.iter().for_each(|told| counts[rank_of(told[0])] += 1);
     let (_, arrived) = exchange(ranks, &told, &counts)?.into_parts();
     Ok(arrived.into_iter().map(|[peak, group]| [u64::from(peak as u32), group]).collect())
+}
+
+/// Creates the error for more chains than 32 bits can number.
+fn too_many_chains(n: usize) -> Error {
+    let sentence = format!("{n} chains on all ranks; at most 2^32 - 2 are supported");
+    Error::new(ErrorKind::Parameter, sentence).about("chains")
 }

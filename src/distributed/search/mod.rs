@@ -9,14 +9,14 @@ pub(super) mod nearest;
 mod portable;
 mod range;
 mod shells;
-mod stored;
+mod all_neighbors;
 
 use std::ops::Range;
 
 use crate::csr::Csr;
 use crate::distributed::communicator::{Communicator, Reduction, agree, reduce};
 use crate::distributed::domain::Domain;
-use crate::distributed::regions::Regions;
+use crate::distributed::regions::RankBoxes;
 use crate::error::Result;
 use crate::geometry::{BoxSize, Scalar};
 
@@ -64,7 +64,7 @@ pub struct Bvh<'a, S, const D: usize> {
     domain: Domain<'a, S, D>,
     /// The tree over the points of this rank's region.
     tree: crate::Bvh<S, D>,
-    regions: Regions<S, D>,
+    regions: RankBoxes<S, D>,
     batch: usize,
 }
 
@@ -105,7 +105,7 @@ impl<'a, S: Scalar, const D: usize> Bvh<'a, S, D> {
     /// Fails if a rank has ended.
     pub fn of_domain(domain: Domain<'a, S, D>) -> Result<Self> {
         let tree = agree(domain.ranks, crate::Bvh::build_in(&domain.points, domain.space))?;
-        let regions = Regions::new(&domain, &tree)?;
+        let regions = RankBoxes::new(&domain, &tree)?;
         Ok(Self { domain, tree, regions, batch: BATCH })
     }
 

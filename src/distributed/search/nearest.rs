@@ -9,8 +9,8 @@
 
 use crate::bvh::morton::{Grid, curve_order};
 use crate::csr::{Csr, CsrChunk};
-use crate::distributed::communicator::{agree, check_same, starts};
-use crate::distributed::regions::{Near, Regions, by_rank};
+use crate::distributed::communicator::{agree, check_same_options, starts};
+use crate::distributed::regions::{BoxDistanceQuery, RankBoxes, by_rank};
 use crate::distributed::route::Route;
 use crate::distributed::search::Bvh;
 use crate::error::Result;
@@ -39,14 +39,14 @@ pub struct Neighbor {
 
 /// The bits of a squared distance, which are ordered like the number, and the global index. Ascending order breaks
 /// ties by index.
-type Found = [u64; 2];
+type DistanceKey = [u64; 2];
 
-fn neighbors(found: &Csr<Found>) -> Csr<Neighbor> {
+fn neighbors(found: &Csr<DistanceKey>) -> Csr<Neighbor> {
     found.of_values(&|[distance2, index]| Neighbor { index, distance2: f64::from_bits(distance2) })
 }
 
 /// Query points and options of a search.
-struct Asked<'q, S, const D: usize> {
+struct QueryBatch<'q, S, const D: usize> {
     points: &'q [[S; D]],
     /// The global index that is excluded for each query point, if each excludes its own.
     own: Option<&'q [u64]>,
@@ -82,19 +82,19 @@ impl<S: Scalar, const D: usize> Bvh<'_, S, D> {
         let starts = starts(ranks, points.len())?;
         // One neighbour may be excluded.
         let k = wanted.k.saturating_add(usize::from(wanted.excluded != Excluded::Nothing));
-        let enough = self.with_enough(k)?;
+        let enough = self.boxes_with_k_points(k)?;
         let mut lists = Csr::default();
         self.in_batches(points.len(), &mut |range| {
             let points = &points[range.clone()];
             let first = starts[ranks.rank()] + range.start as u64;
             let own = (wanted.excluded == Excluded::Own).then(|| (first..first + points.len() as u64).collect());
             let own: Option<Vec<u64>> = own;
-            let asked = Asked { points, own: own.as_deref(), wanted: &wanted };
+            let asked = QueryBatch { points, own: own.as_deref(), wanted: &wanted };
             let first = first_ranks(&self.regions, enough.as_ref(), &asked);
             let pairs: Vec<(u32, u32)> = first.iter().copied().zip(0..).filter(|pair| pair.0 != NONE).collect();
             let route = Route::of_lists(ranks, &by_rank(ranks.size(), &pairs))?;
             let found = self.ask(&route, &asked, None)?;
-            let found = Csr::joined(points.len(), route.rows(), &found);
+            let found = Csr::concatenated_by_row(points.len(), route.rows(), &found);
             lists.append(&self.complete(&asked, &|query| first[query], found)?);
             Ok(())
         })?;
@@ -127,7 +127,7 @@ impl<S: Scalar, const D: usize> Bvh<'_, S, D> {
         mark("search");
         let mut found = near.of_values(&|near| [near.distance2.to_bits(), ids[near.index as usize]]);
         drop(near);
-        let rows = self.near_others(&|row| bound(&wanted, found.of(row as usize)));
+        let rows = self.border_points(&|row| bound(&wanted, found.of(row as usize)));
         mark("points near other ranks");
         let rank = ranks.rank() as u32;
         self.in_batches(rows.len(), &mut |range| {
@@ -135,26 +135,26 @@ impl<S: Scalar, const D: usize> Bvh<'_, S, D> {
             let points: Vec<[S; D]> = rows.iter().map(|&row| points[row as usize]).collect();
             let own: Vec<u64> = rows.iter().map(|&row| ids[row as usize]).collect();
             let own = (wanted.excluded == Excluded::Own).then_some(&own[..]);
-            let asked = Asked { points: &points, own, wanted: &wanted };
-            let completed = self.complete(&asked, &|_| rank, found.picked(rows))?;
+            let asked = QueryBatch { points: &points, own, wanted: &wanted };
+            let completed = self.complete(&asked, &|_| rank, found.selected(rows))?;
             found.replace(rows, &completed);
             Ok(())
         })?;
         let lists = neighbors(&self.domain.home.send_back_lists(ranks, &found)?);
-        mark("sent back");
+        mark("results sent back");
         Ok(lists)
     }
 
     /// Returns the points of this rank's region that may need neighbours of other ranks, ascending. These are the
     /// points of leaves with a box of another rank within the maximum bound of the leaf's points.
-    fn near_others(&self, bound: &(dyn Fn(u32) -> f64 + Sync)) -> Vec<u32> {
+    fn border_points(&self, bound: &(dyn Fn(u32) -> f64 + Sync)) -> Vec<u32> {
         let (tree, rank) = (&self.tree, self.domain.ranks.rank() as u32);
-        let Regions { tree: tops, rank_of, .. } = &self.regions;
+        let RankBoxes { tree: tops, rank_of, .. } = &self.regions;
         let mut rows = list_tasks(tree.end(), TASK, &|nodes| {
             let of_leaf = |leaf: usize| &tree.order()[tree.span(leaf)];
             let asks = |&leaf: &usize| {
                 let radius2 = of_leaf(leaf).iter().map(|&row| bound(row)).fold(-1.0, f64::max);
-                let mut near = tops.query(Near { bounds: &tree.node(leaf).bounds, radius2 });
+                let mut near = tops.query(BoxDistanceQuery { bounds: &tree.node(leaf).bounds, radius2 });
                 near.any(|other| rank_of[other as usize] != rank)
             };
             nodes.filter(|&at| tree.is_leaf(at)).filter(asks).flat_map(of_leaf).copied().collect()
@@ -171,12 +171,12 @@ impl<S: Scalar, const D: usize> Bvh<'_, S, D> {
             Excluded::Index(index) => f64::from(index),
         };
         let options = [("k", wanted.k as f64), ("radius", wanted.radius), ("excluded", excluded)];
-        check_same(self.domain.ranks, &options)
+        check_same_options(self.domain.ranks, &options)
     }
 
     /// Returns the boxes of the ranks with at least `k` points; `None` if these are all boxes or none. Collective.
-    fn with_enough(&self, k: usize) -> Result<Option<Boxes<S, D>>> {
-        let Regions { boxes, rank_of, counts, .. } = &self.regions;
+    fn boxes_with_k_points(&self, k: usize) -> Result<Option<Boxes<S, D>>> {
+        let RankBoxes { boxes, rank_of, counts, .. } = &self.regions;
         let has = |&at: &usize| counts[rank_of[at] as usize] >= k as u64;
         let enough: Vec<usize> = (0..boxes.len()).filter(has).collect();
         if enough.is_empty() || enough.len() == boxes.len() {
@@ -189,7 +189,7 @@ impl<S: Scalar, const D: usize> Bvh<'_, S, D> {
 
     /// Sends queries along a route and returns the nearest points of the ranks that they are sent to: a list for each
     /// row of the route, in order. `radii` holds a radius for each query, if given. Collective.
-    fn ask(&self, route: &Route, asked: &Asked<'_, S, D>, radii: Option<&[f64]>) -> Result<Csr<Found>> {
+    fn ask(&self, route: &Route, asked: &QueryBatch<'_, S, D>, radii: Option<&[f64]>) -> Result<Csr<DistanceKey>> {
         let ranks = self.domain.ranks;
         let points = route.send(ranks, asked.points)?;
         let own = asked.own.map(|own| route.send(ranks, own)).transpose()?;
@@ -207,10 +207,10 @@ impl<S: Scalar, const D: usize> Bvh<'_, S, D> {
     /// nearer points. Collective.
     fn complete(
         &self,
-        asked: &Asked<'_, S, D>,
+        asked: &QueryBatch<'_, S, D>,
         first: &(dyn Fn(usize) -> u32 + Sync),
-        mut found: Csr<Found>,
-    ) -> Result<Csr<Found>> {
+        mut found: Csr<DistanceKey>,
+    ) -> Result<Csr<DistanceKey>> {
         let (ranks, n, k) = (self.domain.ranks, asked.points.len(), asked.wanted.k);
         let bounds = map(n, TASK, &|query| bound(asked.wanted, found.of(query)));
         let pairs = within(&self.regions, &self.domain.space, asked.points, &bounds, first);
@@ -224,14 +224,14 @@ impl<S: Scalar, const D: usize> Bvh<'_, S, D> {
         let rows: Vec<u32> = (0..n as u32).chain(route.rows().iter().copied()).collect();
         found.append(&more);
         drop(more);
-        let found = Csr::joined(n, &rows, &found).sorted();
-        Ok(found.parts(&|_, list| 0..list.len().min(k)))
+        let found = Csr::concatenated_by_row(n, &rows, &found).sorted();
+        Ok(found.sublists(&|_, list| 0..list.len().min(k)))
     }
 }
 
 /// Returns the squared distance within which another point may be among the `k` nearest, given those found so far;
 /// negative if no point may.
-fn bound(wanted: &Nearest, found: &[Found]) -> f64 {
+fn bound(wanted: &Nearest, found: &[DistanceKey]) -> f64 {
     if wanted.k == 0 || wanted.radius.is_nan() || wanted.radius < 0.0 {
         return -1.0;
     }
@@ -258,9 +258,9 @@ fn row_of(ids: &[u64], id: u64) -> Excluded {
 
 /// Returns the rank with the box nearest to each query, [`NONE`] if no box is within the radius.
 fn first_ranks<S: Scalar, const D: usize>(
-    regions: &Regions<S, D>,
+    regions: &RankBoxes<S, D>,
     enough: Option<&Boxes<S, D>>,
-    asked: &Asked<'_, S, D>,
+    asked: &QueryBatch<'_, S, D>,
 ) -> Vec<u32> {
     let (tree, rank_of) = enough.map_or((&regions.tree, &regions.rank_of), |enough| (&enough.tree, &enough.rank_of));
     let one = Nearest { k: asked.wanted.k.min(1), radius: asked.wanted.radius, excluded: Excluded::Nothing };
@@ -278,13 +278,13 @@ fn first_ranks<S: Scalar, const D: usize>(
 /// Returns pairs of a rank and a query: the ranks, except the query's first one, with a box within the query's bound,
 /// a squared distance.
 pub(in crate::distributed) fn within<S: Scalar, const D: usize>(
-    regions: &Regions<S, D>,
+    regions: &RankBoxes<S, D>,
     space: &Space<D>,
     points: &[[S; D]],
     bounds: &[f64],
     first: &(dyn Fn(usize) -> u32 + Sync),
 ) -> Vec<(u32, u32)> {
-    let Regions { tree, rank_of, counts, .. } = regions;
+    let RankBoxes { tree, rank_of, counts, .. } = regions;
     let with_points = counts.iter().filter(|&&count| count > 0).count();
     list_tasks(points.len(), TASK, &|range| {
         let mut pairs = vec![];
@@ -300,7 +300,7 @@ pub(in crate::distributed) fn within<S: Scalar, const D: usize>(
                 last[first(query) as usize] = query;
                 others = others.saturating_sub(1);
             }
-            let mut hits = tree.query(Near { bounds: &point, radius2: bounds[query] });
+            let mut hits = tree.query(BoxDistanceQuery { bounds: &point, radius2: bounds[query] });
             while others > 0
                 && let Some(hit) = hits.next()
             {
@@ -324,7 +324,7 @@ fn search<S: Scalar, const D: usize>(
     points: &[[S; D]],
     wanted: &Nearest,
     of: &(dyn Fn(usize) -> (f64, Option<u64>) + Sync),
-) -> Csr<Found> {
+) -> Csr<DistanceKey> {
     let here = excluded_here(wanted, ids);
     let order = curve_order(points.len(), &Grid::over(&tree.bounds()), |query| points[query]);
     let chunks = map_tasks(order.len(), TASK, &|range| {

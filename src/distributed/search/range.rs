@@ -4,7 +4,7 @@ use std::ops::ControlFlow;
 
 use crate::csr::Csr;
 use crate::distributed::communicator::starts;
-use crate::distributed::regions::{Regions, by_rank};
+use crate::distributed::regions::{RankBoxes, by_rank};
 use crate::distributed::route::Route;
 use crate::distributed::search::Bvh;
 use crate::distributed::search::portable::{Portable, send};
@@ -60,7 +60,7 @@ impl<S: Scalar, const D: usize> Bvh<'_, S, D> {
             let hits = self.global(&self.tree.query_all(&arrived));
             mark("search");
             let answers = route.answer_lists(ranks, &hits)?;
-            lists.append(&Csr::joined(range.len(), route.rows(), &answers).sorted());
+            lists.append(&Csr::concatenated_by_row(range.len(), route.rows(), &answers).sorted());
             mark("results sent back");
             Ok(())
         })?;
@@ -150,7 +150,7 @@ impl<S: Scalar, const D: usize> Bvh<'_, S, D> {
     /// Collective.
     pub(super) fn send<Q: Portable<S, D>>(&self, queries: &[Q]) -> Result<(Route, Vec<Q>)> {
         let ranks = self.domain.ranks;
-        let pairs = met(&self.regions, queries);
+        let pairs = rank_query_pairs(&self.regions, queries);
         let route = Route::of_lists(ranks, &by_rank(ranks.size(), &pairs))?;
         let arrived = send(ranks, &route, queries)?;
         mark("queries sent");
@@ -159,8 +159,11 @@ impl<S: Scalar, const D: usize> Bvh<'_, S, D> {
 }
 
 /// Returns pairs of a rank and a query whose sphere or box meets a box of the rank.
-fn met<S: Scalar, Q: Portable<S, D>, const D: usize>(regions: &Regions<S, D>, queries: &[Q]) -> Vec<(u32, u32)> {
-    let Regions { tree, rank_of, counts, .. } = regions;
+fn rank_query_pairs<S: Scalar, Q: Portable<S, D>, const D: usize>(
+    regions: &RankBoxes<S, D>,
+    queries: &[Q],
+) -> Vec<(u32, u32)> {
+    let RankBoxes { tree, rank_of, counts, .. } = regions;
     let with_points = counts.iter().filter(|&&count| count > 0).count();
     list_tasks(queries.len(), TASK, &|range| {
         let mut pairs = vec![];

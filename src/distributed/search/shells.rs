@@ -51,7 +51,7 @@ impl<S: Scalar, const D: usize> Bvh<'_, S, D> {
                 Some(*end)
             }));
             let answers = route.answer_lists(ranks, &Csr::from_parts(offsets, found.concat()))?;
-            lists.append(&Csr::joined(range.len(), route.rows(), &answers));
+            lists.append(&Csr::concatenated_by_row(range.len(), route.rows(), &answers));
             Ok(())
         })?;
         Ok(lists)

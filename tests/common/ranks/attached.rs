@@ -200,7 +200,7 @@ fn other_particles_that_are_refused(ranks: &dyn Communicator) {
     };
     let mut bare = others.clone();
     bare.masses = Masses::Unknown;
-    assert!(refused(&linked, &bare).contains("the linked particles have masses, and the attached ones have none"));
+    assert!(refused(&linked, &bare).contains("the linked particles have masses, and the attached particles do not"));
     let mut negative = others.clone();
     if let Masses::Each(masses) = &mut negative.masses {
         masses[456] = -1.0;

@@ -210,13 +210,14 @@ fn options_that_differ_are_refused(ranks: &dyn Communicator) {
         (["periodic", "9", "8"], share(Some(either(9.0, 8.0)))),
         (["periodic", "8", "0"], share(is_last.then_some(8.0))),
         (
-            ["how points are shared out (0 evenly, 1 by weight, 2 in place)", "0", "2"],
+            ["distribution of points (0 even, 1 weighted, 2 in place)", "0", "2"],
             if is_last { share(None) } else { Domain::in_place(ranks, &points, None::<f64>).map(drop) },
         ),
     ];
     for ([name, of_last, of_others], result) in results {
-        let sentence =
-            format!("{name} is {of_last} on rank {last} and {of_others} on rank 0; all ranks must ask for the same");
+        let sentence = format!(
+            "{name} is {of_last} on rank {last} and {of_others} on rank 0; the value must be equal on all ranks"
+        );
         match result {
             Err(error) => assert_eq!(error.to_string(), sentence),
             Ok(()) => assert!(ranks.size() == 1, "{sentence}"),

@@ -262,7 +262,7 @@ fn refusals(ranks: &dyn Communicator) {
     if ranks.size() > 1 {
         let mut other = options(2, None);
         other.most_connected = ranks.rank() == 1;
-        assert!(refused(&other, &own).ends_with("ranks give differing options; all are to give the same"));
+        assert!(refused(&other, &own).ends_with("options differ between ranks; all ranks must specify the same"));
     }
     let mut fast = own.clone();
     if let (Some(Points::F32(table)), true) = (&own.velocities, ranks.rank() + 1 == ranks.size()) {
@@ -291,6 +291,6 @@ fn refusals(ranks: &dyn Communicator) {
         if ranks.rank() == 1 {
             without.velocities = None;
         }
-        assert!(refused(&options(2, None), &without).contains("some ranks have velocities"));
+        assert!(refused(&options(2, None), &without).contains("only some ranks pass velocities"));
     }
 }

@@ -278,6 +278,6 @@ fn hop_refusals_are_those_of_one_rank(ranks: &dyn Communicator) {
         let one = if ranks.rank() == 1 { small.clone().n_merge(3) } else { small.clone() };
         assert!(across(&one).contains("n_merge is 3 on rank 1"));
         let one = if ranks.rank() == 1 { small.clone().masses(vec![1.0; own.len()]) } else { small.clone() };
-        assert!(across(&one).contains("some ranks have masses"));
+        assert!(across(&one).contains("only some ranks pass masses"));
     }
 }

@@ -259,7 +259,7 @@ fn refusals_are_known_to_all(ranks: &dyn Communicator) {
     let own = ranks.rank() as u32;
     let refused = |error: Error, name: &str| {
         assert_eq!(error.kind(), ErrorKind::Parameter);
-        let sentence = format!("{name} is 1 on rank 1 and 0 on rank 0; all ranks must ask for the same");
+        let sentence = format!("{name} is 1 on rank 1 and 0 on rank 0; the value must be equal on all ranks");
         assert_eq!(error.to_string(), sentence);
     };
     if ranks.size() > 1 {

@@ -104,7 +104,7 @@ fn tables_that_differ_are_refused(ranks: &dyn Communicator) {
         ];
         for result in results {
             match result {
-                Err(error) => assert_eq!(error.to_string(), format!("{sentence} all ranks must ask for the same")),
+                Err(error) => assert_eq!(error.to_string(), format!("{sentence} the value must be equal on all ranks")),
                 Ok(()) => assert!(is_alone),
             }
         }
@@ -122,7 +122,7 @@ fn calls_that_differ_are_refused(ranks: &dyn Communicator) {
         _ => ropewalk_table::dbscan_across(ranks, &points, &Dbscan::new(1.0, 2)).map(drop),
     };
     match result {
-        Err(error) => assert!(error.to_string().starts_with("rank 1 calls another function than rank 0")),
+        Err(error) => assert!(error.to_string().starts_with("rank 1 and rank 0 call different functions")),
         Ok(()) => assert_eq!(ranks.size(), 1),
     }
 }

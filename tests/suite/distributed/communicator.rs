@@ -106,7 +106,7 @@ fn ends(work: fn(&ThreadRank) -> Result<()>) -> (std::thread::Result<Result<()>>
 }
 
 fn gone(rank: usize, of: usize) -> RankError {
-    (rank, format!("rank {of} has ended before the others"), ErrorKind::Rank)
+    (rank, format!("rank {of} has ended before a collective call"), ErrorKind::Rank)
 }
 
 #[test]

@@ -21,7 +21,7 @@ use ropewalk_table::{check_box_across, dbscan_across, fof_across};
 
 use super::{Rank, read};
 use crate::args::Bench as Args;
-use crate::device::{Coordinate, Device, Name};
+use crate::device::{Coordinate, Device, DeviceArg};
 use crate::dimensions::with_rows;
 use crate::failure::Failure;
 use crate::memory::MEMORY;
@@ -57,7 +57,7 @@ pub fn run(args: &Args, rank: &Rank<'_>) -> Result<Option<String>, Failure> {
     }
     let measured =
         with_rows!(&points, f32 [2, 3], f64 [2, 3], rows => measure(args, rank, &points, rows, first, &notes));
-    measured.unwrap_or_else(|| Err(format!("points have {} dimensions; bench takes 2 or 3", points.dim()).into()))
+    measured.unwrap_or_else(|| Err(format!("points have {} dimensions; bench requires 2 or 3", points.dim()).into()))
 }
 
 /// Returns this rank's part of a generated point set and the index of its first point. Each rank generates all
@@ -81,7 +81,7 @@ fn measure<S: Coordinate, const D: usize>(
     let mut all = [points.len() as u64];
     ranks.all_reduce(&mut all, Reduction::Sum)?;
     let Some(eps) = args.eps else {
-        return Err(format!("--eps: with {} the radius is to be given", rank.option()).into());
+        return Err(format!("--eps is required with {}", rank.option()).into());
     };
     let threads = rayon::current_num_threads();
     let shared = match rank.devices {
@@ -104,17 +104,17 @@ fn measure<S: Coordinate, const D: usize>(
         "{:<18}{:>11}{:>11}{:>8}{:>14}{:>14}{:>8}  check",
         "operation, step", "slowest", "mean", "ratio", "most memory", "sent", "calls"
     );
-    let known = if args.device == Name::Cpu { &OPERATIONS[..] } else { &ON_DEVICES };
+    let known = if args.device == DeviceArg::Cpu { &OPERATIONS[..] } else { &ON_DEVICES };
     let wanted: Vec<&String> = args.ops.iter().filter(|name| known.contains(&name.as_str())).collect();
     if wanted.is_empty() {
         let on = rank.devices.map_or_else(|| format!(" on {}", args.device), |_| String::new());
-        return Err(format!("--ops: with {} these are {}{on}", rank.option(), known.join(", ")).into());
+        return Err(format!("--ops: with {} use {}{on}", rank.option(), known.join(", ")).into());
     }
     let show = |lines: &str| if ranks.rank() == 0 { print(lines) } else { Ok(()) };
     show(&report)?;
     for name in wanted {
         let counted = Measured::new(ranks);
-        let mut run: Run<'_> = match rank.device {
+        let mut run: Operation<'_> = match rank.device {
             Device::Cpu => Box::new(|| {
                 let sum = operate(args, &counted, table, points, first, eps, name)?;
                 Ok(Box::new(move || Ok(sum)))
@@ -129,7 +129,7 @@ fn measure<S: Coordinate, const D: usize>(
 }
 
 /// A rank's measurements of the fastest run.
-struct Best {
+struct FastestRun {
     slowest: f64,
     own: f64,
     steps: Vec<(&'static str, f64)>,
@@ -138,8 +138,8 @@ struct Best {
 }
 
 /// Runs an operation. The returned function computes a checksum of the result, after the clock has stopped.
-type Run<'a> = Box<dyn FnMut() -> Result<Sum<'a>, Failure> + 'a>;
-type Sum<'a> = Box<dyn FnOnce() -> Result<u64, Failure> + 'a>;
+type Operation<'a> = Box<dyn FnMut() -> Result<Checksum<'a>, Failure> + 'a>;
+type Checksum<'a> = Box<dyn FnOnce() -> Result<u64, Failure> + 'a>;
 
 /// Warms up and times an operation; returns its lines of the table.
 fn time(
@@ -147,9 +147,9 @@ fn time(
     ranks: &dyn Communicator,
     counted: &Measured<'_>,
     name: &str,
-    run: &mut Run<'_>,
+    run: &mut Operation<'_>,
 ) -> Result<String, Failure> {
-    let mut best: Option<Best> = None;
+    let mut best: Option<FastestRun> = None;
     let mut known = None;
     for turn in 0..=args.reps.max(1) {
         // Ranks that are threads share the memory counters. The barriers ensure that no rank starts before all have
@@ -169,15 +169,15 @@ fn time(
         ranks.barrier()?;
         let check = result?()?;
         if *known.get_or_insert(check) != check {
-            return Err(format!("{name}: the result is another one than before").into());
+            return Err(format!("{name}: results of two runs differ").into());
         }
-        let slowest = most(ranks, own)?;
+        let slowest = max_over_ranks(ranks, own)?;
         if turn > 0 && best.as_ref().is_none_or(|best| slowest < best.slowest) {
             let steps = steps.into_iter().map(|(step, time)| (step, time.as_secs_f64())).collect();
-            best = Some(Best { slowest, own, steps, peak, sent });
+            best = Some(FastestRun { slowest, own, steps, peak, sent });
         }
     }
-    let Some(Best { slowest, own, steps, peak, sent: Traffic { bytes, calls } }) = best else {
+    let Some(FastestRun { slowest, own, steps, peak, sent: Traffic { bytes, calls } }) = best else {
         return Ok(String::new());
     };
     let (mut memory, mut sent) = ([peak], [bytes, known.unwrap_or(0)]);
@@ -194,7 +194,7 @@ fn time(
     line(name, slowest, mean(ranks, own)?, rest);
     if args.phases {
         for (step, seconds) in steps {
-            line(&format!("  {step}"), most(ranks, seconds)?, mean(ranks, seconds)?, String::new());
+            line(&format!("  {step}"), max_over_ranks(ranks, seconds)?, mean(ranks, seconds)?, String::new());
         }
     }
     Ok(lines)
@@ -249,7 +249,7 @@ fn groups_on<'a, S: Coordinate, const D: usize>(
     ranks: &'a dyn Communicator,
     points: &[[S; D]],
     eps: f64,
-) -> Result<Run<'a>, Failure> {
+) -> Result<Operation<'a>, Failure> {
     let domain = Rc::new(Domain::new(ranks, points, args.periodic)?);
     let there = gpu::Points::new_periodic(domain.points(), args.periodic, device)?;
     let fof = gpu::Fof::new(eps);
@@ -265,7 +265,7 @@ fn groups_on<'a, S: Coordinate, const D: usize>(
     }))
 }
 
-fn most(ranks: &dyn Communicator, seconds: f64) -> Result<f64, Failure> {
+fn max_over_ranks(ranks: &dyn Communicator, seconds: f64) -> Result<f64, Failure> {
     let mut nanoseconds = [(seconds * 1e9) as u64];
     ranks.all_reduce(&mut nanoseconds, Reduction::Max)?;
     Ok(nanoseconds[0] as f64 * 1e-9)

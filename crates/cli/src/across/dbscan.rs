@@ -8,7 +8,7 @@ use ropewalk_table::{check_box_across, dbscan_across};
 
 use super::{Rank, describe, read};
 use crate::args::{Dbscan as Args, Points};
-use crate::device::Name;
+use crate::device::DeviceArg;
 use crate::failure::Failure;
 use crate::outputs::{Column, Outputs, written};
 use crate::summary::Summary;
@@ -20,14 +20,14 @@ pub fn run(args: &Args, rank: &Rank<'_>) -> Result<Option<String>, Failure> {
     let ranks = rank.ranks;
     let refused = [
         (args.plot.is_some(), "--plot"),
-        (args.device != Name::Cpu, "--device"),
+        (args.device != DeviceArg::Cpu, "--device"),
         (args.points.skip_missing, "--skip-missing"),
     ];
     if let Some((_, option)) = refused.into_iter().find(|(is_given, _)| *is_given) {
         return Err(rank.refuse(option));
     }
     if args.out.as_ref().map(|out| Column::of("--out", out)).transpose()? == Some(Column::Csv) {
-        return Err("--out: with --mpi labels are a NumPy array, LABELS.npy".into());
+        return Err("--out: with --mpi the name must end in .npy".into());
     }
     let points = Points { file: PathBuf::new(), threads: None, json: None, ..args.points.clone() };
     rank.check_options(&Args { points, out: None, ..args.clone() })?;
@@ -81,7 +81,7 @@ pub fn run(args: &Args, rank: &Rank<'_>) -> Result<Option<String>, Failure> {
     summary.both("border", share(all - core - noise, all), all - core - noise);
     summary.both("noise", share(noise, all), noise);
     if args.out.is_none() {
-        summary.line("written", "nothing: --out LABELS.npy writes the labels");
+        summary.line("written", "nothing; use --out LABELS.npy for labels");
     }
     let report = summary.close(&phases, outputs, &json, args.points.json.as_ref())?;
     let also: Vec<&Path> = args.out.iter().map(AsRef::as_ref).collect();
@@ -91,5 +91,5 @@ pub fn run(args: &Args, rank: &Rank<'_>) -> Result<Option<String>, Failure> {
 /// Returns the labels as 32-bit integers, as in one process.
 fn narrow(labels: &Labels) -> Result<Vec<i32>, Failure> {
     let all: Result<Vec<i32>, _> = labels.as_slice().iter().map(|&label| i32::try_from(label)).collect();
-    all.map_err(|_| "there are more than 2^31 - 1 clusters, and labels are 32-bit numbers".into())
+    all.map_err(|_| "more than 2^31 - 1 clusters; labels have 32 bits".into())
 }

@@ -13,30 +13,30 @@ use serde_json::Value;
 use super::type_files::TypeFiles;
 use super::{Rank, describe, read};
 use crate::args::{Finder, Halos as Args};
-use crate::device::{Device, Name, Names};
+use crate::device::{Device, DeviceArg, DevicesArg};
 use crate::dimensions::with_rows;
 use crate::failure::Failure;
 use crate::halos::files::{Catalogs, DENSITY, LABELS, STANDARD_OUTPUT, TypeSet, files, typed};
-use crate::halos::one::{Task, Written};
+use crate::halos::finished::result_options;
 use crate::halos::options::{refused, runs};
-use crate::halos::others;
+use crate::halos::other_types;
 use crate::halos::read::{inputs, read_options};
 use crate::halos::report::{self, GroupCounts};
-use crate::halos::resume::result_options;
+use crate::halos::snapshot::{Task, Written};
 use crate::halos::writer::RunWriter;
+use crate::output_units::of_report;
 use crate::phases::Phases;
 use crate::pictures::{Extent, Picture, check_slab, projection_across};
-use crate::shown_units::of_report;
 use crate::summary::Summary;
 
 /// Finds the halos of one snapshot. Rank 0 returns the report.
 pub fn run(args: &Args, rank: &Rank<'_>) -> Result<Option<String>, Failure> {
     let ranks = rank.ranks;
     check(args, rank)?;
-    rank.check_options(&Args { device: Names::cpu(), ..result_options(args) })?;
+    rank.check_options(&Args { device: DevicesArg::cpu(), ..result_options(args) })?;
     let runs = runs(args, &args.out)?;
     let ([run], [snapshot]) = (&runs[..], &args.snapshots[..]) else {
-        return Err(format!("{}: one snapshot and one linking length", rank.option()).into());
+        return Err(format!("{}: only one snapshot and one linking length", rank.option()).into());
     };
     // Create the outputs first, so that a file that cannot be written is an error before hours of work.
     let catalogs = Catalogs::new(args, &runs)?;
@@ -58,12 +58,12 @@ pub fn run(args: &Args, rank: &Rank<'_>) -> Result<Option<String>, Failure> {
     let mut part = read(snapshot, read_options(args, &args.particles.types), rank, &mut phases)?;
     check_slab(args, &part, || extent(&part, ranks))?;
     let others = read_others(args, &mut part, rank, &mut phases)?;
-    let more_notes = others::more_notes(others.as_ref(), &part.notes);
+    let more_notes = other_types::more_notes(others.as_ref(), &part.notes);
     part.notes.extend(more_notes);
-    let wanted = others::wanted(args, &part);
+    let wanted = other_types::wanted(args, &part);
     let attached = if others.is_some() { &wanted[..] } else { &[] };
     let have_ids = have_ids(&part, ranks, false)?;
-    let linked = others::kinds(args, &part);
+    let linked = other_types::kinds(args, &part);
     let without_ids = match &others {
         Some(others) if self::have_ids(others, ranks, have_ids)? => &others.types_without_ids,
         _ => attached,
@@ -90,8 +90,8 @@ pub fn run(args: &Args, rank: &Rank<'_>) -> Result<Option<String>, Failure> {
     let labels = SharedNpy::create::<i32>(ranks, run.folder.join(LABELS), rows, None)?;
     let density = args.density.then(|| SharedNpy::create::<f64>(ranks, run.folder.join(DENSITY), rows, None));
     let density = density.transpose()?;
-    let in_words = |error: Error| match error.parameter() {
-        Some("attach" | "masses") if others.is_some() => others::refused(snapshot, &error),
+    let reword = |error: Error| match error.parameter() {
+        Some("attach" | "masses") if others.is_some() => other_types::refused(snapshot, &error),
         _ => refused(args, snapshot, &error),
     };
     let found = phases.run("find halos", || {
@@ -107,7 +107,7 @@ pub fn run(args: &Args, rank: &Rank<'_>) -> Result<Option<String>, Failure> {
         pipeline.attach(&mut found)?;
         Ok((pipeline, found))
     });
-    let (pipeline, found) = found.map_err(in_words)?;
+    let (pipeline, found) = found.map_err(reword)?;
     let (own, measured) = phases.run("catalogue", || -> Result<_, Failure> {
         let own = pipeline.measure(&found)?;
         let measured = pipeline.gather(&found, &own)?;
@@ -187,7 +187,7 @@ fn check(args: &Args, rank: &Rank<'_>) -> Result<(), Failure> {
         (args.gallery > 0, "--gallery"),
         (args.group_catalog, "--group-catalog"),
         (rank.devices.is_some() && args.finder == Finder::Hop, "--finder hop"),
-        (args.device != Name::Cpu && args.finder == Finder::Hop, "--finder hop with --device"),
+        (args.device != DeviceArg::Cpu && args.finder == Finder::Hop, "--finder hop with --device"),
         (args.catalog.iter().any(|name| name.as_os_str() == STANDARD_OUTPUT), "--catalog -"),
     ];
     match refused.into_iter().find(|(is_given, _)| *is_given) {
@@ -240,15 +240,15 @@ fn read_others(
     if part.file_types.is_empty() && args.particles.attached().is_some_and(|kinds| !kinds.is_empty()) {
         return Err(format!("--attach: {} has no particle types", path.display()).into());
     }
-    let wanted = others::wanted(args, part);
+    let wanted = other_types::wanted(args, part);
     if wanted.is_empty() {
         return Ok(None);
     }
-    others::check_length(args, &wanted)?;
-    others::check_there(args, path, part, false)?;
-    match &others::there(&wanted, part)[..] {
-        [] => others::nothing().map(Some),
-        there => read(path, others::options(args, there), rank, phases).map(Some).map_err(others::left_out),
+    other_types::check_length(args, &wanted)?;
+    other_types::check_there(args, path, part, false)?;
+    match &other_types::there(&wanted, part)[..] {
+        [] => other_types::nothing().map(Some),
+        there => read(path, other_types::options(args, there), rank, phases).map(Some).map_err(other_types::left_out),
     }
 }
 

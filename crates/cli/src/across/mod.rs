@@ -17,16 +17,16 @@ use ropewalk::{Error, ErrorKind};
 use ropewalk_io::{ReadOptions, Snapshot, agree_on_files};
 
 use crate::args::{Args, Command};
-use crate::device::{Device, Names};
+use crate::device::{Device, DevicesArg};
 use crate::failure::Failure;
 use crate::input;
+use crate::option_names;
 use crate::phases::Phases;
 use crate::summary::Summary;
 use crate::text::grouped;
-use crate::wording;
 
 /// Returns `true` if `--mpi` is given.
-pub fn is_asked(args: &Args) -> bool {
+pub fn uses_mpi(args: &Args) -> bool {
     match &args.command {
         Command::Halos(args) => args.mpi,
         Command::Dbscan(args) => args.mpi,
@@ -40,7 +40,7 @@ pub struct Rank<'a> {
     ranks: &'a dyn Communicator,
     device: Device,
     /// The devices of `--device`, if ranks are threads of this process.
-    devices: Option<&'a Names>,
+    devices: Option<&'a DevicesArg>,
 }
 
 impl Rank<'_> {
@@ -51,7 +51,7 @@ impl Rank<'_> {
 
     /// Returns the error for an option that ranks do not support.
     fn refuse(&self, option: &str) -> Failure {
-        let instead = if self.devices.is_some() { "name one device" } else { "run one process without it" };
+        let instead = if self.devices.is_some() { "give one device" } else { "run one process without it" };
         format!("{option}: not with {}; {instead}", self.option()).into()
     }
 
@@ -64,9 +64,10 @@ impl Rank<'_> {
             self.ranks,
             match is_same {
                 true => Ok(()),
-                false => {
-                    Err(Error::new(ErrorKind::Parameter, "has other options than rank 0; all ranks must have the same"))
-                }
+                false => Err(Error::new(
+                    ErrorKind::Parameter,
+                    "options differ from those of rank 0; all ranks must have the same options",
+                )),
             },
         )?;
         Ok(())
@@ -80,7 +81,7 @@ impl Rank<'_> {
 
 /// Runs `work` on one thread per device, each as a rank. Returns the report of rank 0.
 pub fn on_devices(
-    devices: &Names,
+    devices: &DevicesArg,
     found: &[Device],
     work: impl Fn(&Rank<'_>) -> Result<Option<String>, Failure> + Sync,
 ) -> Result<String, Failure> {
@@ -100,13 +101,13 @@ fn sendable(failure: Failure) -> Error {
 fn read(path: &Path, options: ReadOptions, rank: &Rank<'_>, phases: &mut Phases) -> Result<Snapshot, Failure> {
     let ranks = rank.ranks;
     if path.as_os_str() == input::STANDARD_INPUT {
-        return Err(format!("{}: standard input cannot be read in parts; give a file", rank.option()).into());
+        return Err(format!("{}: standard input cannot be split between ranks; give a file", rank.option()).into());
     }
     agree_on_files(ranks, path)?;
     let options = options.part(ranks.rank(), ranks.size());
-    let in_words = |error: Error| match error.is_of_another_rank() {
+    let reword = |error: Error| match error.is_of_another_rank() {
         true => Failure::from(error),
-        false => wording::sentence(&error.to_string()).into(),
+        false => option_names::sentence(&error.to_string()).into(),
     };
     let read = || {
         let part = ropewalk_io::read(path, &options)?;
@@ -114,8 +115,8 @@ fn read(path: &Path, options: ReadOptions, rank: &Rank<'_>, phases: &mut Phases)
         Ok(part)
     };
     let read = phases.run("read", || agree(ranks, read()));
-    let mut part = read.map_err(in_words)?;
-    part.notes = wording::notes(&part.notes);
+    let mut part = read.map_err(reword)?;
+    part.notes = option_names::notes(&part.notes);
     Ok(part)
 }
 

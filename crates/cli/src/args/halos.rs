@@ -4,8 +4,8 @@ use std::path::PathBuf;
 
 use ropewalk::units::UnitSystem;
 
-use super::super::centers::Kind;
-use super::super::device::Names;
+use super::super::centers::CenterArg;
+use super::super::device::DevicesArg;
 use super::super::universe::Overrides;
 use super::{AdaptaHop, Finder, Hop, Pictures, particle_type};
 
@@ -97,7 +97,7 @@ pub struct Halos {
     /// With mcp, alone or as a second kind after a comma, the most connected particle has its own columns
     /// fof_halo_mcp_*. It counts all friends of each member, which is slow in dense halos.
     #[arg(long, value_enum, value_name = "KIND[,mcp]", value_delimiter = ',', help_heading = "Measurements")]
-    pub center: Vec<Kind>,
+    pub center: Vec<CenterArg>,
     /// Plummer softening length, in the snapshot's length unit
     ///
     /// Softens the potential that determines the most bound particle, and that of --unbind.
@@ -198,7 +198,7 @@ pub struct Halos {
     ///
     /// With --mpi the ranks of one host take its devices in turn, from the given one on.
     #[arg(long, value_name = "DEVICE", default_value = "cpu", help_heading = "Running")]
-    pub device: Names,
+    pub device: DevicesArg,
     /// Number of threads [default: one per processor]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..), help_heading = "Running")]
     pub threads: Option<u16>,

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use super::super::device::Name;
+use super::super::device::DeviceArg;
 use super::Points;
 
 /// Find clusters of any density and noise, without a radius (HDBSCAN*).
@@ -49,7 +49,7 @@ pub struct Hdbscan {
     ///
     /// On a device --min-samples is at most 65, --alpha is 1, and --ties is together.
     #[arg(long, value_name = "DEVICE", default_value = "cpu")]
-    pub device: Name,
+    pub device: DeviceArg,
     /// Write the cluster of each point in file order, -1 for noise
     ///
     /// By the ending of the name, a NumPy array of i32 (.npy) or a text table with the column label (.csv).

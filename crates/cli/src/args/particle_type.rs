@@ -4,7 +4,8 @@
 pub fn particle_type(text: &str) -> Result<u8, String> {
     let number = || text.trim().parse().ok().filter(|number| *number <= 6);
     ropewalk_io::particle_type(text).or_else(number).ok_or_else(|| {
-        "a particle type is a number from 0 to 6, or a name: gas (0), dm (1), stars (4), bh (5), neutrinos (6)".into()
+        "a particle type must be a number from 0 to 6, or a name: gas (0), dm (1), stars (4), bh (5), neutrinos (6)"
+            .into()
     })
 }
 

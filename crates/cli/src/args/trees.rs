@@ -2,13 +2,13 @@
 
 use std::path::PathBuf;
 
-use super::super::device::Name;
+use super::super::device::DeviceArg;
 use super::Points;
 
 /// The points, and the weights of the spanning tree.
 #[derive(Debug, clap::Args)]
 #[command(mut_arg("skip_missing", |arg| arg.hide(true)))]
-pub struct Spanned {
+pub struct TreeArgs {
     #[command(flatten)]
     pub points: Points,
     /// Above 1: weight edges by mutual reachability
@@ -26,7 +26,7 @@ pub struct Spanned {
 #[derive(Debug, clap::Args)]
 pub struct Emst {
     #[command(flatten)]
-    pub spanned: Spanned,
+    pub spanned: TreeArgs,
     /// Write the edges in order, the lower index of each first
     ///
     /// By the ending of the name, a NumPy array (n - 1) x 2 of u32 (.npy) or a text table with the columns low and
@@ -40,7 +40,7 @@ pub struct Emst {
     ///
     /// On a device --min-samples is at most 65.
     #[arg(long, value_name = "DEVICE", default_value = "cpu")]
-    pub device: Name,
+    pub device: DeviceArg,
 }
 
 /// Write the single-linkage dendrogram of points, in the format of SciPy.
@@ -51,7 +51,7 @@ pub struct Emst {
 #[derive(Debug, clap::Args)]
 pub struct Linkage {
     #[command(flatten)]
-    pub spanned: Spanned,
+    pub spanned: TreeArgs,
     /// Write the rows
     ///
     /// By the ending of the name, a NumPy array (n - 1) x 4 of f64 (.npy) or a text table with the columns a, b,

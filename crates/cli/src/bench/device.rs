@@ -11,7 +11,7 @@ use ropewalk::gpu::{
 };
 use ropewalk::halo::HaloCenter;
 
-use super::operations::{Case, CenterSearch, FofSearch, LEAST_MEMBERS, MOST_BOUND, Operation, Outcome, Prepared};
+use super::operations::{Case, CenterSearch, FofSearch, Input, MIN_MEMBERS, MOST_BOUND, Operation, Outcome};
 use super::row::Row;
 use super::verify;
 use crate::failure::Failure;
@@ -21,7 +21,7 @@ use crate::failure::Failure;
 const MOST_COMPARED: usize = 200_000_000;
 
 /// The data on the device before the clock starts.
-enum Ready<S, const D: usize> {
+enum DeviceInput<S, const D: usize> {
     Points(Points<S, D>),
     Tree(Bvh<S, D>),
     /// The points in three dimensions.
@@ -31,7 +31,7 @@ enum Ready<S, const D: usize> {
 }
 
 /// The result of an operation, on the device.
-enum Found<S, const D: usize> {
+enum DeviceResult<S, const D: usize> {
     Tree(Bvh<S, D>),
     Counts(DeviceVec<u32>),
     Csr(Csr),
@@ -79,7 +79,7 @@ pub fn time<S: Coordinate, const D: usize>(
         seconds.push(start.elapsed().as_secs_f64());
         let again = found.size();
         if again != size {
-            return Err(format!("{}: a result of size {again} where it was {size} before", operation.name()).into());
+            return Err(format!("{}: results of two runs differ: sizes {size} and {again}", operation.name()).into());
         }
     }
     seconds.sort_by(f64::total_cmp);
@@ -106,7 +106,7 @@ fn prepare<S: Coordinate, const D: usize>(
     operation: &Operation,
     case: &Case<'_, S, D>,
     device: Device,
-) -> Result<Ready<S, D>, Failure> {
+) -> Result<DeviceInput<S, D>, Failure> {
     let points_3 = || -> Result<Points<S, 3>, Failure> {
         Ok(Points::new_periodic(&case.points_3(operation)?, case.size.clone(), device)?)
     };
@@ -119,20 +119,20 @@ fn prepare<S: Coordinate, const D: usize>(
         | Operation::Emst
         | Operation::MutualReachability
         | Operation::Hdbscan
-        | Operation::Hop => Ready::Points(points()?),
-        Operation::RangeCount | Operation::RangeCrs | Operation::HalfCount | Operation::Knn | Operation::HopDensity => {
+        | Operation::Hop => DeviceInput::Points(points()?),
+        Operation::RangeCount | Operation::RangeCsr | Operation::HalfCount | Operation::Knn | Operation::HopDensity => {
             let tree = Bvh::of(&points()?)?;
             tree.wait()?;
-            Ready::Tree(tree)
+            DeviceInput::Tree(tree)
         }
-        Operation::FofMbp => Ready::Points3(points_3()?),
+        Operation::FofMbp => DeviceInput::Points3(points_3()?),
         Operation::Centers(CenterSearch::MostBound) => {
             let points = points_3()?;
-            let halos = Fof::new(case.eps).min_members(LEAST_MEMBERS).run(&points)?;
-            Ready::Halos(halos, points)
+            let halos = Fof::new(case.eps).min_members(MIN_MEMBERS).run(&points)?;
+            DeviceInput::Halos(halos, points)
         }
         Operation::Refit | Operation::Rebuild | Operation::Fof(_) | Operation::Centers(_) => {
-            return Err(format!("{}: is not there on a device; time it with --device cpu", operation.name()).into());
+            return Err(format!("{}: not supported on devices; use --device cpu", operation.name()).into());
         }
     };
     Ok(ready)
@@ -141,42 +141,50 @@ fn prepare<S: Coordinate, const D: usize>(
 fn run<S: Coordinate, const D: usize>(
     operation: &Operation,
     case: &Case<'_, S, D>,
-    ready: &Ready<S, D>,
-) -> Result<Found<S, D>, Failure> {
+    ready: &DeviceInput<S, D>,
+) -> Result<DeviceResult<S, D>, Failure> {
     Ok(match (operation, ready) {
-        (Operation::BuildKnn, Ready::Points(points)) => Found::Nearest(Bvh::of(points)?.nearest_neighbors(case.k)?),
-        (Operation::Fof(_), Ready::Points(points)) => Found::Halos(Fof::new(case.eps).run(points)?),
-        (Operation::Dbscan(algorithm), Ready::Points(points)) => {
-            Found::Labels(Dbscan::new(case.eps, case.min_pts).algorithm(*algorithm).run(points)?)
+        (Operation::BuildKnn, DeviceInput::Points(points)) => {
+            DeviceResult::Nearest(Bvh::of(points)?.nearest_neighbors(case.k)?)
         }
-        (Operation::Emst, Ready::Points(points)) => Found::SpanningTree(MinimumSpanningTree::new().run(points)?, 1),
-        (Operation::MutualReachability, Ready::Points(points)) => {
+        (Operation::Fof(_), DeviceInput::Points(points)) => DeviceResult::Halos(Fof::new(case.eps).run(points)?),
+        (Operation::Dbscan(algorithm), DeviceInput::Points(points)) => {
+            DeviceResult::Labels(Dbscan::new(case.eps, case.min_pts).algorithm(*algorithm).run(points)?)
+        }
+        (Operation::Emst, DeviceInput::Points(points)) => {
+            DeviceResult::SpanningTree(MinimumSpanningTree::new().run(points)?, 1)
+        }
+        (Operation::MutualReachability, DeviceInput::Points(points)) => {
             let samples = case.min_pts;
-            Found::SpanningTree(MinimumSpanningTree::new().min_samples(samples).run(points)?, samples)
+            DeviceResult::SpanningTree(MinimumSpanningTree::new().min_samples(samples).run(points)?, samples)
         }
-        (Operation::Hdbscan, Ready::Points(points)) => Found::Hdbscan(Hdbscan::from(case.hdbscan()).run(points)?),
-        (Operation::Hop, Ready::Points(points)) => {
+        (Operation::Hdbscan, DeviceInput::Points(points)) => {
+            DeviceResult::Hdbscan(Hdbscan::from(case.hdbscan()).run(points)?)
+        }
+        (Operation::Hop, DeviceInput::Points(points)) => {
             let hop = Hop::from(case.hop());
             let chains = hop.chains(points)?;
             let halos = hop.run_on_chains(&chains)?;
-            Found::Hop(Box::new(chains), halos)
+            DeviceResult::Hop(Box::new(chains), halos)
         }
-        (_, Ready::Points(points)) => Found::Tree(Bvh::of(points)?),
-        (Operation::RangeCount, Ready::Tree(tree)) => Found::Counts(tree.count_neighbors(case.eps)?),
-        (Operation::RangeCrs, Ready::Tree(tree)) => Found::Csr(tree.neighbors(case.eps)?),
-        (Operation::HalfCount, Ready::Tree(tree)) => Found::Pairs(tree.count_pairs(case.eps)?),
-        (Operation::HopDensity, Ready::Tree(tree)) => Found::Densities(KernelDensity::new().run_on(tree)?),
-        (_, Ready::Tree(tree)) => Found::Nearest(tree.nearest_neighbors(case.k)?),
-        (_, Ready::Points3(points)) => {
-            let halos = Fof::new(case.eps).min_members(LEAST_MEMBERS).run(points)?;
+        (_, DeviceInput::Points(points)) => DeviceResult::Tree(Bvh::of(points)?),
+        (Operation::RangeCount, DeviceInput::Tree(tree)) => DeviceResult::Counts(tree.count_neighbors(case.eps)?),
+        (Operation::RangeCsr, DeviceInput::Tree(tree)) => DeviceResult::Csr(tree.neighbors(case.eps)?),
+        (Operation::HalfCount, DeviceInput::Tree(tree)) => DeviceResult::Pairs(tree.count_pairs(case.eps)?),
+        (Operation::HopDensity, DeviceInput::Tree(tree)) => DeviceResult::Densities(KernelDensity::new().run_on(tree)?),
+        (_, DeviceInput::Tree(tree)) => DeviceResult::Nearest(tree.nearest_neighbors(case.k)?),
+        (_, DeviceInput::Points3(points)) => {
+            let halos = Fof::new(case.eps).min_members(MIN_MEMBERS).run(points)?;
             let centers = CenterFinder::new(MOST_BOUND).run(points, &halos)?;
-            Found::HaloCenters(halos, centers)
+            DeviceResult::HaloCenters(halos, centers)
         }
-        (_, Ready::Halos(halos, points)) => Found::Centers(CenterFinder::new(MOST_BOUND).run(points, halos)?),
+        (_, DeviceInput::Halos(halos, points)) => {
+            DeviceResult::Centers(CenterFinder::new(MOST_BOUND).run(points, halos)?)
+        }
     })
 }
 
-impl<S: Coordinate, const D: usize> Found<S, D> {
+impl<S: Coordinate, const D: usize> DeviceResult<S, D> {
     fn wait(&self) -> ropewalk::Result<()> {
         match self {
             Self::Tree(tree) => tree.wait(),
@@ -237,13 +245,13 @@ fn compare<S: Coordinate, const D: usize>(
 ) -> Result<(), Failure> {
     let prepared = operation.prepare(case)?;
     verify::check(case, &prepared, found)?;
-    if let (Outcome::Csr(lists), Prepared::Tree(tree)) = (found, &prepared)
+    if let (Outcome::Csr(lists), Input::Tree(tree)) = (found, &prepared)
         && lists.values().len() > MOST_COMPARED
     {
         let counts = tree.count_neighbors(case.eps);
         let is_same =
             lists.len() == counts.len() && lists.iter().zip(counts).all(|(list, count)| list.len() == count as usize);
-        return if is_same { Ok(()) } else { Err("lists are not as long as those of the CPU".into()) };
+        return if is_same { Ok(()) } else { Err("lengths of lists differ from those of the CPU".into()) };
     }
     let is_same = match (found, operation.run(case, &prepared)?) {
         (Outcome::Tree(ours), Outcome::Tree(theirs)) => {
@@ -269,7 +277,7 @@ fn compare<S: Coordinate, const D: usize>(
         }
         _ => false,
     };
-    if is_same { Ok(()) } else { Err("the CPU finds another".into()) }
+    if is_same { Ok(()) } else { Err("the result differs from that of the CPU".into()) }
 }
 
 /// Returns `true` if the centres are the same members with the same potentials. The number of evaluated pairs may

@@ -35,7 +35,7 @@ pub fn time<S: Scalar, const D: usize>(
         phases = steps.into_iter().map(|(step, time)| (step, time.as_secs_f64())).collect();
         let again = outcome?.check();
         if again != check {
-            return Err(format!("{}: {again} where it was {check} before", operation.name()).into());
+            return Err(format!("{}: results of two runs differ: {check}, {again}", operation.name()).into());
         }
     }
     seconds.sort_by(f64::total_cmp);

@@ -21,15 +21,15 @@ use ropewalk_io::{Points, ReadOptions};
 use self::operations::{Case, Operation};
 use self::row::Row;
 use crate::args::Bench as Args;
-use crate::device::{Coordinate, Device, Names};
+use crate::device::{Coordinate, Device, DevicesArg};
 use crate::dimensions::with_rows;
 use crate::failure::Failure;
 use crate::input;
+use crate::option_names;
 use crate::outputs::Outputs;
 use crate::periodic;
 use crate::stdout::print;
 use crate::text::{grouped, short};
-use crate::wording;
 
 /// Times operations on one device.
 pub fn run(args: &Args, device: Device) -> Result<String, Failure> {
@@ -38,7 +38,7 @@ pub fn run(args: &Args, device: Device) -> Result<String, Failure> {
         (Some(file), _) => {
             let snapshot = ropewalk_io::read(file, &ReadOptions::default())?;
             input::check_finite(file, &snapshot.points, 0)?;
-            notes.extend(wording::notes(&snapshot.notes));
+            notes.extend(option_names::notes(&snapshot.notes));
             snapshot.points
         }
         (None, Some(spec)) => Points::F32(ropewalk_io::Table::new(3, Sample::parse(spec)?.points()?.into_flattened())?),
@@ -49,7 +49,7 @@ pub fn run(args: &Args, device: Device) -> Result<String, Failure> {
         notes.push(format!("wrapped: {}", periodic::sentence(outside, side)));
     }
     with_rows!(&points, f32 [2, 3], f64 [2, 3], rows => measure(args, device, &points, rows, &notes))
-        .unwrap_or_else(|| Err(format!("points have {} dimensions; bench takes 2 or 3", points.dim()).into()))
+        .unwrap_or_else(|| Err(format!("points have {} dimensions; bench requires 2 or 3", points.dim()).into()))
 }
 
 fn measure<S: Coordinate, const D: usize>(
@@ -172,7 +172,9 @@ fn scaled<S: Scalar, const D: usize>(
     outputs: &mut Outputs,
 ) -> Result<String, Failure> {
     if !matches!(device, Device::Cpu) {
-        return Err(format!("--scaling takes threads of the processor, not --device {}", args.device).into());
+        return Err(
+            format!("--scaling measures threads of the CPU; not supported with --device {}", args.device).into()
+        );
     }
     let columns = scaling::columns(operations, case, args.reps, rayon::current_num_threads())?;
     let rows: Vec<(usize, &[Row])> = columns.iter().map(|column| (column.threads, &column.rows[..])).collect();
@@ -202,7 +204,7 @@ fn write_json(args: &Args, rows: &[(usize, &[Row])], outputs: &mut Outputs) -> R
 
 /// Formats the rows of each number of threads as a JSON list of objects. No string needs escapes, since all are
 /// constants of the program.
-fn json(rows: &[(usize, &[Row])], device: &Names) -> String {
+fn json(rows: &[(usize, &[Row])], device: &DevicesArg) -> String {
     let object = |(threads, row): (usize, &Row)| {
         let first = row.first.map(|first| format!("\"first_s\": {first:.6}, "));
         format!(

@@ -33,7 +33,7 @@ impl<S: Scalar, const D: usize> Case<'_, S, D> {
 
     /// Finds the halos whose centres are searched for.
     fn halos(&self) -> ropewalk::Result<Halos> {
-        ropewalk_table::fof(self.table, &self.fof().min_members(LEAST_MEMBERS))
+        ropewalk_table::fof(self.table, &self.fof().min_members(MIN_MEMBERS))
     }
 
     fn centers(&self, by: CenterSearch, points: &[[S; 3]], halos: &Halos) -> ropewalk::Result<Centers> {
@@ -92,7 +92,7 @@ pub enum Operation {
     Rebuild,
     Refit,
     RangeCount,
-    RangeCrs,
+    RangeCsr,
     HalfCount,
     Knn,
     BuildKnn,
@@ -131,7 +131,7 @@ pub enum CenterSearch {
 }
 
 /// The minimum number of members of a halo that gets a centre.
-pub const LEAST_MEMBERS: usize = 20;
+pub const MIN_MEMBERS: usize = 20;
 
 /// The names on the command line.
 const NAMES: [(&str, Operation); 23] = [
@@ -139,7 +139,7 @@ const NAMES: [(&str, Operation); 23] = [
     ("rebuild", Operation::Rebuild),
     ("refit", Operation::Refit),
     ("range_count", Operation::RangeCount),
-    ("range_crs", Operation::RangeCrs),
+    ("range_csr", Operation::RangeCsr),
     ("half_count", Operation::HalfCount),
     ("knn", Operation::Knn),
     ("build_knn", Operation::BuildKnn),
@@ -167,7 +167,7 @@ pub enum Outcome<S, const D: usize> {
     Tree(Bvh<S, D>),
     /// A tree that was rebuilt or refitted in place: its number of nodes, and its degradation compared with a fresh
     /// one.
-    Kept(usize, f64),
+    InPlaceTree(usize, f64),
     Counts(Vec<u32>),
     Csr(Csr<u32>),
     Pairs(u64, u64),
@@ -187,11 +187,11 @@ pub enum Outcome<S, const D: usize> {
 }
 
 /// The data that exist before the clock starts.
-pub enum Prepared<S, const D: usize> {
+pub enum Input<S, const D: usize> {
     Nothing,
     Tree(Bvh<S, D>),
     /// A tree that is changed in place.
-    Kept(Mutex<Bvh<S, D>>),
+    InPlaceTree(Mutex<Bvh<S, D>>),
     /// The points in three dimensions.
     Points(Vec<[S; 3]>),
     /// Halos, and the points that they were found among.
@@ -202,7 +202,7 @@ impl Operation {
     pub fn named(name: &str) -> Result<Self, Failure> {
         NAMES.iter().find(|(known, _)| *known == name).map(|(_, operation)| *operation).ok_or_else(|| {
             let known: Vec<&str> = NAMES.iter().map(|(name, _)| *name).collect();
-            format!("there is no operation '{name}'; there are {}", known.join(", ")).into()
+            format!("unknown operation '{name}'; use {}", known.join(", ")).into()
         })
     }
 
@@ -211,7 +211,7 @@ impl Operation {
     }
 
     /// Prepares the data that the operation starts from.
-    pub fn prepare<S: Scalar, const D: usize>(&self, case: &Case<'_, S, D>) -> Result<Prepared<S, D>, Failure> {
+    pub fn prepare<S: Scalar, const D: usize>(&self, case: &Case<'_, S, D>) -> Result<Input<S, D>, Failure> {
         Ok(match self {
             Self::Build
             | Self::BuildKnn
@@ -220,29 +220,29 @@ impl Operation {
             | Self::Emst
             | Self::MutualReachability
             | Self::Hdbscan
-            | Self::Hop => Prepared::Nothing,
-            Self::Rebuild | Self::Refit => Prepared::Kept(Mutex::new(case.build_before()?)),
-            Self::FofMbp => Prepared::Points(case.points_3(self)?),
+            | Self::Hop => Input::Nothing,
+            Self::Rebuild | Self::Refit => Input::InPlaceTree(Mutex::new(case.build_before()?)),
+            Self::FofMbp => Input::Points(case.points_3(self)?),
             Self::Centers(_) => {
                 let points = case.points_3(self)?;
-                Prepared::Halos(case.halos()?, points)
+                Input::Halos(case.halos()?, points)
             }
-            _ => Prepared::Tree(case.build()?),
+            _ => Input::Tree(case.build()?),
         })
     }
 
     pub fn run<S: Scalar, const D: usize>(
         &self,
         case: &Case<'_, S, D>,
-        prepared: &Prepared<S, D>,
+        prepared: &Input<S, D>,
     ) -> Result<Outcome<S, D>, Failure> {
         Ok(match (self, prepared) {
-            (Self::RangeCount, Prepared::Tree(tree)) => Outcome::Counts(tree.count_neighbors(case.eps)),
-            (Self::RangeCrs, Prepared::Tree(tree)) => Outcome::Csr(tree.neighbors(case.eps)),
-            (Self::HalfCount, Prepared::Tree(tree)) => {
+            (Self::RangeCount, Input::Tree(tree)) => Outcome::Counts(tree.count_neighbors(case.eps)),
+            (Self::RangeCsr, Input::Tree(tree)) => Outcome::Csr(tree.neighbors(case.eps)),
+            (Self::HalfCount, Input::Tree(tree)) => {
                 Outcome::Pairs(tree.count_pairs(case.eps), case.points.len() as u64)
             }
-            (Self::Knn, Prepared::Tree(tree)) => Outcome::Nearest(tree.nearest_neighbors(case.k)),
+            (Self::Knn, Input::Tree(tree)) => Outcome::Nearest(tree.nearest_neighbors(case.k)),
             (Self::BuildKnn, _) => Outcome::Nearest(case.build()?.nearest_neighbors(case.k)),
             (Self::Fof(FofSearch::Tree), _) => Outcome::Halos(ropewalk_table::fof(case.table, &case.fof())?),
             (Self::Fof(FofSearch::Bins), _) => Outcome::Halos(fof_bins(&case.fof(), case.points)?),
@@ -254,27 +254,27 @@ impl Operation {
             (Self::Emst, _) => Outcome::SpanningTree(case.spanning_tree(1)?, 1),
             (Self::MutualReachability, _) => Outcome::SpanningTree(case.spanning_tree(case.min_pts)?, case.min_pts),
             (Self::Hdbscan, _) => Outcome::Hdbscan(ropewalk_table::hdbscan(case.table, &case.hdbscan())?),
-            (Self::HopDensity, Prepared::Tree(tree)) => Outcome::Densities(KernelDensity::new().run_on(tree)?),
+            (Self::HopDensity, Input::Tree(tree)) => Outcome::Densities(KernelDensity::new().run_on(tree)?),
             (Self::Hop, _) => {
                 let hop = case.hop();
                 let chains = ropewalk_table::hop_chains(case.table, &hop)?;
                 let halos = hop.run_on_chains(&chains)?;
                 Outcome::Hop(chains, halos)
             }
-            (Self::Centers(by), Prepared::Halos(halos, points)) => Outcome::Centers(case.centers(*by, points, halos)?),
-            (Self::FofMbp, Prepared::Points(points)) => {
+            (Self::Centers(by), Input::Halos(halos, points)) => Outcome::Centers(case.centers(*by, points, halos)?),
+            (Self::FofMbp, Input::Points(points)) => {
                 let halos = case.halos()?;
                 let centers = case.centers(CenterSearch::MostBound, points, &halos)?;
                 Outcome::HaloCenters(halos, centers)
             }
-            (Self::Rebuild | Self::Refit, Prepared::Kept(tree)) => {
+            (Self::Rebuild | Self::Refit, Input::InPlaceTree(tree)) => {
                 let mut tree = kept(tree);
                 if *self == Self::Refit {
                     tree.refit(case.points)?
                 } else {
                     tree.rebuild(case.points)?
                 }
-                Outcome::Kept(tree.n_nodes(), tree.degradation())
+                Outcome::InPlaceTree(tree.n_nodes(), tree.degradation())
             }
             _ => Outcome::Tree(case.build()?),
         })
@@ -291,7 +291,7 @@ impl<S: Scalar, const D: usize> Outcome<S, D> {
     pub fn check(&self) -> String {
         match self {
             Self::Tree(tree) => format!("{} nodes", tree.n_nodes()),
-            Self::Kept(nodes, degradation) => format!("{nodes} nodes, degradation {degradation:.6}"),
+            Self::InPlaceTree(nodes, degradation) => format!("{nodes} nodes, degradation {degradation:.6}"),
             Self::Counts(counts) => format!("{} neighbours", counts.iter().map(|&count| u64::from(count)).sum::<u64>()),
             Self::Csr(lists) => format!("{} neighbours", lists.values().len()),
             Self::Pairs(pairs, _) => format!("{pairs} pairs"),

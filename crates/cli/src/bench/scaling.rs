@@ -44,7 +44,11 @@ pub fn columns<S: Scalar, const D: usize>(
         for (row, first) in rows.iter().zip(columns.first().map_or(&[][..], |first| &first.rows)) {
             if row.check != first.check {
                 let (op, check) = (row.op, &row.check);
-                return Err(format!("{op}: {check} on {threads} threads, {} on one", first.check).into());
+                return Err(format!(
+                    "{op}: the result depends on the number of threads: {check} on {threads} threads, {} on one",
+                    first.check
+                )
+                .into());
             }
         }
         columns.push(Column { threads, rows, copied });

@@ -4,7 +4,7 @@
 use rayon::prelude::*;
 use ropewalk::{Bvh, Centers, Halos, HdbscanClusters, HopChains, Labels, Scalar, SpanningTree};
 
-use super::operations::{Case, Outcome, Prepared, kept};
+use super::operations::{Case, Input, Outcome, kept};
 use crate::failure::Failure;
 
 /// The approximate number of points that are checked.
@@ -13,24 +13,24 @@ const SAMPLES: usize = 48;
 /// Returns the first error that is found in a result.
 pub fn check<S: Scalar, const D: usize>(
     case: &Case<'_, S, D>,
-    prepared: &Prepared<S, D>,
+    prepared: &Input<S, D>,
     outcome: &Outcome<S, D>,
 ) -> Result<(), String> {
     if let Outcome::Tree(tree) = outcome {
         return tree.validate().map_err(|error| error.to_string());
     }
-    if let (Outcome::Kept(..), Prepared::Kept(tree)) = (outcome, prepared) {
+    if let (Outcome::InPlaceTree(..), Input::InPlaceTree(tree)) = (outcome, prepared) {
         return check_kept(case, &kept(tree)).map_err(|error| error.to_string());
     }
     let n = case.points.len();
     let step = n.div_ceil(SAMPLES).max(1);
     (0..n).into_par_iter().step_by(step).try_for_each(|i| match outcome {
-        Outcome::Tree(_) | Outcome::Kept(..) => Ok(()),
+        Outcome::Tree(_) | Outcome::InPlaceTree(..) => Ok(()),
         Outcome::Counts(counts) => same(i, "neighbours", counts[i] as usize, neighbors(case, i).len()),
         Outcome::Csr(lists) => {
             let mut found = lists.of(i).to_vec();
             found.sort_unstable();
-            if found == neighbors(case, i) { Ok(()) } else { Err(format!("the neighbours of point {i} are others")) }
+            if found == neighbors(case, i) { Ok(()) } else { Err(format!("wrong neighbours of point {i}")) }
         }
         // A sample of points says little about a sum, so all pairs are counted with the other traversal.
         Outcome::Pairs(pairs, n) if i == 0 => {
@@ -47,14 +47,14 @@ pub fn check<S: Scalar, const D: usize>(
             if found.eq(all.into_iter().map(|near| near.1)) {
                 Ok(())
             } else {
-                Err(format!("others are nearest to point {i}"))
+                Err(format!("wrong nearest neighbours of point {i}"))
             }
         }
         Outcome::SpanningTree(tree, min_samples) => check_edge(case, tree, *min_samples, i),
         Outcome::Hdbscan(clusters) => check_cluster(case, clusters, i),
         Outcome::Labels(labels, min_pts) => check_label(case, labels, *min_pts, i),
         Outcome::Centers(centers) => match prepared {
-            Prepared::Halos(halos, _) => check_center(case, halos, centers, i),
+            Input::Halos(halos, _) => check_center(case, halos, centers, i),
             _ => Ok(()),
         },
         Outcome::Halos(halos) => check_label(case, halos.labels(), 2, i),
@@ -71,7 +71,7 @@ pub fn check<S: Scalar, const D: usize>(
 fn check_kept<S: Scalar, const D: usize>(case: &Case<'_, S, D>, tree: &Bvh<S, D>) -> Result<(), Failure> {
     tree.validate()?;
     if tree.count_neighbors(case.eps) != case.build()?.count_neighbors(case.eps) {
-        return Err("it finds other neighbours than a tree that is built".into());
+        return Err("neighbours differ from those of a fresh tree".into());
     }
     Ok(())
 }
@@ -145,7 +145,7 @@ fn check_edge<S: Scalar, const D: usize>(
     if found || case.points.len() < 2 {
         Ok(())
     } else {
-        Err(format!("the least edge of point {i}, {low} to {high}, is missing"))
+        Err(format!("the lightest edge of point {i}, {low} to {high}, is missing"))
     }
 }
 
@@ -165,10 +165,10 @@ fn check_center<S: Scalar, const D: usize>(
     let (Some(member), Some(told)) = (center.member, center.potential) else { return Ok(()) };
     let (deepest, own) = (potential(member as usize), potential(i));
     if (told - deepest).abs() > 1e-9 * deepest.abs() {
-        return Err(format!("the potential of point {member} is {deepest}, not {told}"));
+        return Err(format!("the potential of point {member} is {deepest}, got {told}"));
     }
     if own < deepest * (1.0 + 1e-9) {
-        return Err(format!("point {i} lies deeper than point {member}, the centre of its halo"));
+        return Err(format!("point {i} has a lower potential than point {member}, the centre of its halo"));
     }
     Ok(())
 }
@@ -176,7 +176,11 @@ fn check_center<S: Scalar, const D: usize>(
 /// Checks that a density is positive. Its value depends on the widths of all other kernels and is not recomputed;
 /// `check_hop` checks against the definition.
 fn check_density(densities: &[f64], i: usize) -> Result<(), String> {
-    if densities[i] > 0.0 { Ok(()) } else { Err(format!("the density of point {i} is {}", densities[i])) }
+    if densities[i] > 0.0 {
+        Ok(())
+    } else {
+        Err(format!("the density of point {i} must be positive, got {}", densities[i]))
+    }
 }
 
 /// Checks that the densest of the 64 nearest points, the point itself counted, is in the same chain.
@@ -187,7 +191,11 @@ fn check_hop<S: Scalar, const D: usize>(case: &Case<'_, S, D>, chains: &HopChain
     let near = all.iter().take(63).map(|&(_, j)| j as usize);
     let densest = near.fold(i, |best, j| if order(j) > order(best) { j } else { best });
     let [own, other] = [i, densest].map(|j| chains.chain()[j]);
-    if own == other { Ok(()) } else { Err(format!("point {i} is of chain {own}, and hops to one of chain {other}")) }
+    if own == other {
+        Ok(())
+    } else {
+        Err(format!("point {i} is in chain {own}, but its densest neighbour is in chain {other}"))
+    }
 }
 
 fn distances<S: Scalar, const D: usize>(case: &Case<'_, S, D>, i: usize) -> impl Iterator<Item = f64> {

@@ -77,14 +77,18 @@ impl Catalogs {
             let is_bare = name.file_name() == Some(name.as_os_str());
             match name.to_str().filter(|_| is_bare) {
                 Some(bare) => catalogs.names.push((bare.into(), format)),
-                None => return Err(format!("--catalog {}: it is a name in DIR, not a path", name.display()).into()),
+                None => {
+                    return Err(format!("--catalog {}: must be a file name without a folder", name.display()).into());
+                }
             }
         }
         if catalogs.to_stdout && args.json.as_ref().is_some_and(|json| json.as_os_str() == STANDARD_OUTPUT) {
-            return Err("--catalog - and --json -: there is one standard output".into());
+            return Err("--catalog - and --json -: only one result can go to standard output".into());
         }
         if catalogs.to_stdout && (runs.len() > 1 || args.snapshots.len() > 1) {
-            return Err("--catalog -: there are several catalogues, and one standard output".into());
+            return Err(
+                "--catalog -: only one result can go to standard output, and there are several catalogues".into()
+            );
         }
         Ok(catalogs)
     }

@@ -1,12 +1,12 @@
 //! `ropewalk halos`: finds halos in one snapshot or in a series of snapshots.
 
 pub mod files;
-pub mod one;
+pub mod snapshot;
 pub mod options;
-pub mod others;
+pub mod other_types;
 pub mod read;
 pub mod report;
-pub mod resume;
+pub mod finished;
 mod series;
 pub mod writer;
 
@@ -26,8 +26,8 @@ pub fn run(args: &Args, device: Device) -> Result<String, Failure> {
     match &snapshots[..] {
         [snapshot] => {
             let task =
-                one::Task { snapshot, out: &args.out, json: args.json.clone(), inputs: &inputs, in_series: false };
-            one::run(args, &task, device)
+                snapshot::Task { snapshot, out: &args.out, json: args.json.clone(), inputs: &inputs, in_series: false };
+            snapshot::run(args, &task, device)
         }
         all => series::run(args, all, &inputs, device),
     }

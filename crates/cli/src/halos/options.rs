@@ -6,8 +6,8 @@ use ropewalk::{Error, ErrorKind};
 use ropewalk_pipeline::{CenterKind, Finder, LinkingLength, Options};
 
 use crate::args::{self, Halos as Args, Particles};
-use crate::centers::Kind;
-use crate::device::Name;
+use crate::centers::CenterArg;
+use crate::device::DeviceArg;
 use crate::failure::Failure;
 use crate::pictures::Picture;
 
@@ -30,13 +30,17 @@ pub fn runs(args: &Args, out: &Path) -> Result<Vec<Run>, Failure> {
         let length = args.eps.map_or(LinkingLength::Separations(args.linking_length), LinkingLength::Length);
         return Ok(vec![Run { folder: out.to_path_buf(), options: options(args, length)? }]);
     }
-    if args.device != Name::Cpu {
-        return Err(format!("--linking-lengths: their spanning tree is made on the cpu, not on {}", args.device).into());
+    if args.device != DeviceArg::Cpu {
+        return Err(format!(
+            "--linking-lengths: the spanning tree is computed on the cpu; not supported with --device {}",
+            args.device
+        )
+        .into());
     }
     let mut runs: Vec<Run> = vec![];
     for (i, length) in lengths.iter().enumerate() {
         if lengths[..i].contains(length) {
-            return Err(format!("--linking-lengths: {length} is named twice").into());
+            return Err(format!("--linking-lengths: {length} is given twice").into());
         }
         let options = options(args, LinkingLength::Separations(*length))?;
         runs.push(Run { folder: out.join(format!("b{length}")), options });
@@ -54,18 +58,20 @@ fn check_finder(args: &Args) -> Result<(), Failure> {
         (of_both.filter(|_| !is_hop && !is_adaptahop), "hop or adaptahop"),
     ];
     if let Some((Some(option), finder)) = others.into_iter().find(|(option, _)| option.is_some()) {
-        return Err(format!("{option} is for --finder {finder}").into());
+        return Err(format!("{option} requires --finder {finder}").into());
     }
-    if is_adaptahop && args.device != Name::Cpu {
-        return Err(format!("--finder adaptahop runs on the cpu, not on {}", args.device).into());
+    if is_adaptahop && args.device != DeviceArg::Cpu {
+        return Err(
+            format!("--finder adaptahop is not supported with --device {}; use --device cpu", args.device).into()
+        );
     }
-    // HOP also attaches particles within the linking length, which `others::check_length` checks.
-    let has_length = !(is_hop || is_adaptahop) || args.center.contains(&Kind::Mcp);
+    // HOP also attaches particles within the linking length, which `other_types::check_length` checks.
+    let has_length = !(is_hop || is_adaptahop) || args.center.contains(&CenterArg::Mcp);
     if args.particles.single_part && args.eps.is_none() && has_length {
-        return Err("--single-part: mean separations are of all particles; give the linking length with --eps".into());
+        return Err("--single-part: mean separations need all particles; give the linking length with --eps".into());
     }
     if (is_hop || is_adaptahop) && !args.linking_lengths.is_empty() {
-        return Err("--linking-lengths are for --finder fof".into());
+        return Err("--linking-lengths requires --finder fof".into());
     }
     Ok(())
 }
@@ -75,17 +81,17 @@ fn check_finder(args: &Args) -> Result<(), Failure> {
 fn check_types(args: &Args) -> Result<(), Failure> {
     let Particles { types, attach: given, .. } = &args.particles;
     if given.len() > 1 && given.contains(&args::Attach::Nothing) {
-        return Err("--attach: none and types exclude each other".into());
+        return Err("--attach: none cannot be combined with types".into());
     }
     let attach = &args.particles.attached().unwrap_or_default();
     if let Some(both) = attach.iter().find(|kind| types.contains(kind)) {
         return Err(format!("--attach: type {both} is linked (--type)").into());
     }
     if let Some(twice) = [types, attach].into_iter().find_map(|list| first_twice(list)) {
-        return Err(format!("type {twice} is named twice").into());
+        return Err(format!("type {twice} is given twice").into());
     }
     if !attach.is_empty() && args.finder == args::Finder::AdaptaHop {
-        return Err("--attach is for --finder fof and hop".into());
+        return Err("--attach requires --finder fof or hop".into());
     }
     Ok(())
 }
@@ -109,28 +115,31 @@ fn options(args: &Args, linking_length: LinkingLength) -> Result<Options, Failur
     options.box_size = args.box_size;
     options.open = args.open;
     options.center = args.center.first().map(|&kind| kind.into());
-    options.most_connected = args.center.contains(&Kind::Mcp);
+    options.most_connected = args.center.contains(&CenterArg::Mcp);
     options.softening = args.softening;
     options.overdensities = args.so.clone();
     options.min_sphere_particles = args.min_so_particles;
     options.universe = args.universe.options();
     options.columns = args.columns.clone();
     options.profiles = args.profiles;
-    options.check().map_err(|error| by_option(args, &error))?;
-    if let Some(&kind) = args.center.iter().skip(1).find(|&&kind| kind != Kind::Mcp) {
+    options.check().map_err(|error| with_option_name(args, &error))?;
+    if let Some(&kind) = args.center.iter().skip(1).find(|&&kind| kind != CenterArg::Mcp) {
         let kind = CenterKind::from(kind);
-        return Err(format!("--center: only mcp may come after another kind, not the {kind}").into());
+        return Err(format!("--center: the second kind must be mcp, got the {kind}").into());
     }
-    let not_on_device = |kind: &&Kind| args.device != Name::Cpu && !matches!(kind, Kind::Mbp | Kind::Mcp);
+    let not_on_device =
+        |kind: &&CenterArg| args.device != DeviceArg::Cpu && !matches!(kind, CenterArg::Mbp | CenterArg::Mcp);
     if let Some(&kind) = args.center.iter().find(not_on_device) {
         let (device, kind) = (&args.device, CenterKind::from(kind));
-        return Err(format!("--device {device}: centres are mbp or mcp there; for the {kind} use the cpu").into());
+        return Err(
+            format!("--device {device} supports --center mbp and mcp only; for the {kind} use --device cpu").into()
+        );
     }
     Ok(options)
 }
 
 /// Returns an error of the options with the command-line name of its parameter.
-fn by_option(args: &Args, error: &Error) -> Failure {
+fn with_option_name(args: &Args, error: &Error) -> Failure {
     let option = match error.parameter() {
         Some("linking_length") if args.eps.is_some() => "--eps",
         Some("linking_length") if !args.linking_lengths.is_empty() => "--linking-lengths",

@@ -7,9 +7,9 @@ use ropewalk_io::{Masses, ReadOptions, Snapshot};
 use crate::args::Halos as Args;
 use crate::failure::Failure;
 use crate::input;
+use crate::option_names;
 use crate::outputs::Inputs;
 use crate::phases::Phases;
-use crate::wording;
 
 /// Returns all files that are read: the snapshots, and the files of velocities, masses and ids.
 pub fn inputs(args: &Args, snapshots: &[PathBuf]) -> Inputs {
@@ -26,20 +26,22 @@ pub fn read(args: &Args, path: &Path, phases: &mut Phases) -> Result<Snapshot, F
     let n = snapshot.points.len();
     let beside = [&particles.velocities, &particles.masses, &particles.ids];
     if beside.into_iter().any(Option::is_some) && particles.subsample.is_some() {
-        return Err("--subsample: files of velocities, masses or ids are of all particles".into());
+        return Err(
+            "--subsample: not with files of velocities, masses or ids, which have the values of all particles".into()
+        );
     }
     if let Some(file) = &particles.velocities {
         if args.universe.velocity_unit.is_some_and(|unit| unit.is_internal) {
             return Err(
-                "--velocities: such a file has peculiar velocities; --velocity-unit km/s and its like say so".into()
+                "--velocities: files have peculiar velocities; give --velocity-unit in km/s, m/s or cm/s".into()
             );
         }
         let read = ropewalk_io::read(file, &ReadOptions::default().coordinates_only(true))?;
-        snapshot.notes.extend(input::notes_of("--velocities", &wording::notes(&read.notes)));
+        snapshot.notes.extend(input::notes_of("--velocities", &option_names::notes(&read.notes)));
         let velocities = read.points;
         if (velocities.len(), velocities.dim()) != (n, 3) {
             let (file, len, dim) = (file.display(), velocities.len(), velocities.dim());
-            return Err(format!("--velocities {file}: has {len} rows of {dim}; it must have {n} of 3").into());
+            return Err(format!("--velocities {file}: has {len} rows of {dim} values; expected {n} rows of 3").into());
         }
         snapshot.velocities = Some(velocities);
         snapshot.units.velocity = args.universe.velocity_unit.or(snapshot.units.velocity);
@@ -53,7 +55,7 @@ pub fn read(args: &Args, path: &Path, phases: &mut Phases) -> Result<Snapshot, F
     if let Some(file) = &particles.ids {
         let ids = ropewalk_io::read_npy_u64(file)?;
         if ids.len() != n {
-            return Err(format!("--ids {}: has {} ids; it must have {n}", file.display(), ids.len()).into());
+            return Err(format!("--ids {}: has {} ids; expected {n}", file.display(), ids.len()).into());
         }
         snapshot.ids = Some(ids);
     }

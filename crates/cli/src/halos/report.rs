@@ -9,11 +9,11 @@ use ropewalk_pipeline::{Finder, Found, Note, ParticleSets, Pipeline};
 use ropewalk_table::Catalog;
 
 use crate::args::{self, Halos as Args};
-use crate::device::Name;
+use crate::device::DeviceArg;
+use crate::output_units::{factor, mass_factor};
 use crate::outputs::{Committed, SUMMARY};
 use crate::periodic;
 use crate::pictures::linking_length;
-use crate::shown_units::{factor, mass_factor};
 use crate::summary::Summary;
 use crate::text::{grouped, short};
 use crate::universe::describe_matter;
@@ -53,7 +53,7 @@ pub fn about(
     let units = pipeline.universe().describe_units();
     summary.both("units", &units, units.clone());
     if let Some(factors) = factors {
-        summary.both("report in", factors.units().to_string(), factors.units().to_string());
+        summary.both("report units", factors.units().to_string(), factors.units().to_string());
     }
     if let Some(matter) = describe_matter(pipeline.universe()) {
         summary.both("matter", matter, pipeline.universe().matter);
@@ -82,7 +82,7 @@ fn about_types(summary: &mut Summary, sets: &ParticleSets) {
         how.push(format!("attached: type {}", words(&sets.attached)));
     }
     if !sets.in_spheres.is_empty() {
-        how.push(format!("in spheres and profiles alone: type {}", words(&sets.in_spheres)));
+        how.push(format!("only in spheres and profiles: type {}", words(&sets.in_spheres)));
     }
     summary.line("linked", how.join("; "));
     if let Some(unread) = sets.describe_unread() {
@@ -134,7 +134,7 @@ pub fn halos(
             }
         }
     }
-    if args.device != Name::Cpu {
+    if args.device != DeviceArg::Cpu {
         summary.both("device", args.device.to_string(), args.device.to_string());
     }
     let (rows, least) = (catalog.halos().len(), args.min_members);
@@ -148,7 +148,7 @@ pub fn halos(
             let [particles, dissolved] = [unbound.n_particles, unbound.n_dissolved].map(|n| grouped(n as u64));
             summary.both(
                 "unbound",
-                format!("{particles} particles of halos; {dissolved} halos and subhalos have too few bound"),
+                format!("{particles} particles of halos; {dissolved} halos and subhalos dissolved"),
                 unbound.n_particles,
             );
         }
@@ -203,8 +203,11 @@ pub fn written(names: &[&str], folders: &[PathBuf], committed: &Committed) -> St
 pub fn remark(note: &Note) -> String {
     match note {
         Note::NoCenter { tag, reason, others } => {
-            let others =
-                if *others > 0 { format!(", and so have {} others", grouped(*others as u64)) } else { String::new() };
+            let others = if *others > 0 {
+                format!(", and neither do {} other halos", grouped(*others as u64))
+            } else {
+                String::new()
+            };
             format!("the halo with the tag {tag} has no centre (NaN in the catalogue){others}: {reason}")
         }
         Note::NoRedshift => format!("{note} (--redshift)"),

@@ -7,8 +7,8 @@ use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
-use super::one::{self, Task};
-use super::resume::{description, is_finished};
+use super::finished::{description, is_finished};
+use super::snapshot::{self, Task};
 use crate::args::Halos as Args;
 use crate::device::Device;
 use crate::failure::{Failure, one_line};
@@ -37,10 +37,10 @@ fn matching(name: &Path) -> Result<Vec<PathBuf>, Failure> {
     if name.exists() || !text.contains(['*', '?', '[']) {
         return Ok(vec![name.to_path_buf()]);
     }
-    let paths = glob::glob(&text).map_err(|error| format!("{text}: is no pattern: {error}"))?;
+    let paths = glob::glob(&text).map_err(|error| format!("{text}: invalid pattern: {error}"))?;
     let found: Vec<PathBuf> = paths.filter_map(Result::ok).collect();
     if found.is_empty() {
-        return Err(format!("{text}: no file has such a name").into());
+        return Err(format!("{text}: no file matches the pattern").into());
     }
     Ok(found)
 }
@@ -48,14 +48,14 @@ fn matching(name: &Path) -> Result<Vec<PathBuf>, Failure> {
 /// Finds the halos of each snapshot in a folder of its own. If one snapshot fails, the others are still processed.
 pub fn run(args: &Args, snapshots: &[PathBuf], inputs: &Rc<Inputs>, device: Device) -> Result<String, Failure> {
     if args.json.is_some() {
-        return Err("--json: several snapshots have a summary.json each, in their folders".into());
+        return Err("--json requires a single snapshot; each snapshot has a summary.json in its folder".into());
     }
     let folders: Vec<PathBuf> = snapshots.iter().map(|snapshot| args.out.join(stem(snapshot))).collect();
     let places: Vec<Identity> = folders.iter().map(|folder| Identity::of_output(folder)).collect();
     for (at, place) in places.iter().enumerate() {
         if let Some(other) = places[..at].iter().position(|other| other.is_same(place)) {
             let (a, b, folder) = (snapshots[other].display(), snapshots[at].display(), folders[at].display());
-            return Err(format!("{a} and {b} would both be in {folder}; find their halos in two calls").into());
+            return Err(format!("the results of {a} and {b} would share the folder {folder}; use two commands").into());
         }
     }
     let mut report = String::new();
@@ -63,11 +63,11 @@ pub fn run(args: &Args, snapshots: &[PathBuf], inputs: &Rc<Inputs>, device: Devi
     for (snapshot, folder) in snapshots.iter().zip(&folders) {
         let (path, out) = (snapshot.display(), folder.display());
         if !args.again && is_finished(args, folder, &description(args, snapshot)) {
-            _ = writeln!(report, "{path}: is finished, in {out}");
+            _ = writeln!(report, "{path}: already finished, in {out}");
             continue;
         }
         let task = Task { snapshot, out: folder, json: None, inputs, in_series: true };
-        match one::run(args, &task, device) {
+        match snapshot::run(args, &task, device) {
             Ok(text) => {
                 let halos = text.lines().filter_map(|line| line.strip_prefix("halos ")).map(str::trim);
                 _ = writeln!(report, "{path}: halos {}, in {out}", halos.collect::<Vec<_>>().join("; "));
@@ -87,7 +87,7 @@ pub fn run(args: &Args, snapshots: &[PathBuf], inputs: &Rc<Inputs>, device: Devi
     let (failed, all, why) = (failed.len(), snapshots.len(), failed.join("; "));
     // If the report cannot be printed, there is no other place for it.
     _ = std::io::stdout().write_all(report.as_bytes());
-    Err(format!("{failed} of {all} snapshots have no halos: {why}").into())
+    Err(format!("{failed} of {all} snapshots failed: {why}").into())
 }
 
 /// Returns the lines of the report on one snapshot that the report on the series repeats, each line once. They are

@@ -10,13 +10,13 @@ use ropewalk_table::Catalog;
 use ropewalk_table::columns::{Meta, write_ecsv};
 
 use super::files::{Catalogs, DENSITY, GROUPS, LABELS, MEMBERS, Members, PROFILES, STANDARD_OUTPUT};
-use super::others::Others;
+use super::other_types::Others;
 use crate::args::Halos as Args;
 use crate::failure::Failure;
 use crate::largest::{gallery, profiles_picture};
+use crate::output_units::in_units;
 use crate::outputs::Outputs;
 use crate::pictures::{Picture, mass_function, pictures};
-use crate::shown_units::in_units;
 
 /// Writes the files of a run into its folder.
 pub struct RunWriter<'a> {

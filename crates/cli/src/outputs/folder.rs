@@ -24,13 +24,13 @@ const PROGRAM: &str = concat!("ropewalk ", env!("CARGO_PKG_VERSION"));
 
 /// A file in the folder of a run.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Entry {
+pub struct ListedFile {
     name: String,
     /// The size in bytes. `None` for the file that holds the list itself, and for all files of an incomplete run.
     bytes: Option<u64>,
 }
 
-impl Entry {
+impl ListedFile {
     /// Reads an entry of a list. `None` if its name is not that of a file directly in the folder.
     fn read(value: &Value) -> Option<Self> {
         let name = value.get("file")?.as_str()?;
@@ -51,14 +51,14 @@ impl Entry {
     }
 }
 
-fn list<'a>(entries: impl IntoIterator<Item = &'a Entry>) -> Value {
+fn list<'a>(entries: impl IntoIterator<Item = &'a ListedFile>) -> Value {
     entries.into_iter().map(|entry| json!({ "file": entry.name, "bytes": entry.bytes })).collect()
 }
 
 /// The summary of an earlier run.
-pub struct Earlier(Value);
+pub struct EarlierRun(Value);
 
-impl Earlier {
+impl EarlierRun {
     /// Reads the summary in a folder. `None` if the folder has no summary, or a truncated one.
     ///
     /// Errors: a file of this name that no run wrote.
@@ -67,7 +67,7 @@ impl Earlier {
         let bytes = match fs::read(&path) {
             Ok(bytes) => bytes,
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
-            Err(error) => return Err(format!("{}: cannot be read: {error}", path.display()).into()),
+            Err(error) => return Err(format!("{}: cannot read: {error}", path.display()).into()),
         };
         let is_own = |summary: &Value| summary["written"].is_array() && summary.get("snapshot").is_some();
         // The beginning of a truncated summary.
@@ -77,7 +77,7 @@ impl Earlier {
             Ok(summary) if is_own(&summary) => Ok(Some(Self(summary))),
             Err(_) if is_damaged => Ok(None),
             _ => Err(format!(
-                "{}: is not a summary of ropewalk halos, and would be replaced by one; move it or name another --out",
+                "{}: not a summary of ropewalk halos, which would replace it; move it or give another --out",
                 path.display()
             )
             .into()),
@@ -87,7 +87,7 @@ impl Earlier {
     /// Returns `true` if the run is complete, has the description `run`, and all files that it listed still have the
     /// listed sizes.
     pub fn is_finished(&self, folder: &Path, run: &Value) -> bool {
-        let files = self.0["written"].as_array().map(|files| files.iter().map(Entry::read).collect::<Vec<_>>());
+        let files = self.0["written"].as_array().map(|files| files.iter().map(ListedFile::read).collect::<Vec<_>>());
         self.0["complete"] == true
             && self.0.get("run") == Some(run)
             && files.is_some_and(|files| {
@@ -96,8 +96,8 @@ impl Earlier {
     }
 
     /// Returns the files that the summary lists.
-    fn files(&self) -> Vec<Entry> {
-        self.0["written"].as_array().into_iter().flatten().filter_map(Entry::read).collect()
+    fn files(&self) -> Vec<ListedFile> {
+        self.0["written"].as_array().into_iter().flatten().filter_map(ListedFile::read).collect()
     }
 }
 
@@ -105,15 +105,15 @@ impl Earlier {
 pub struct Folder {
     path: PathBuf,
     /// The files of an earlier run.
-    earlier: Vec<Entry>,
+    earlier: Vec<ListedFile>,
 }
 
 impl Folder {
     /// Reads which files an earlier run has listed in the folder.
     ///
-    /// Errors: as [`Earlier::read`].
+    /// Errors: as [`EarlierRun::read`].
     pub fn read(path: &Path) -> Result<Self, Failure> {
-        let earlier = Earlier::read(path)?.map_or_else(Vec::new, |earlier| earlier.files());
+        let earlier = EarlierRun::read(path)?.map_or_else(Vec::new, |earlier| earlier.files());
         Ok(Self { path: path.to_path_buf(), earlier })
     }
 
@@ -122,19 +122,23 @@ impl Folder {
     }
 
     /// Returns the entries of those outputs, given with their sizes, that are in this folder.
-    pub fn entries(&self, sizes: &[(&Path, u64)]) -> Vec<Entry> {
-        sizes.iter().filter_map(|&(path, bytes)| Entry::of(&self.path, path, Some(bytes))).collect()
+    pub fn entries(&self, sizes: &[(&Path, u64)]) -> Vec<ListedFile> {
+        sizes.iter().filter_map(|&(path, bytes)| ListedFile::of(&self.path, path, Some(bytes))).collect()
     }
 
     /// Creates the summary of an incomplete run, which also lists the files of the earlier run.
-    pub fn unfinished_summary(&self, written: &[Entry]) -> Result<AtomicFile, Failure> {
-        let both = self.earlier.iter().chain(written).map(|entry| Entry { bytes: None, ..entry.clone() });
+    pub fn unfinished_summary(&self, written: &[ListedFile]) -> Result<AtomicFile, Failure> {
+        let both = self.earlier.iter().chain(written).map(|entry| ListedFile { bytes: None, ..entry.clone() });
         let both = list(&both.collect::<Vec<_>>());
         self.summary(&json!({ "program": PROGRAM, "complete": false, "snapshot": null, "written": both }))
     }
 
     /// Creates the summary of a complete run.
-    pub fn complete_summary(&self, mut summary: Map<String, Value>, written: &[Entry]) -> Result<AtomicFile, Failure> {
+    pub fn complete_summary(
+        &self,
+        mut summary: Map<String, Value>,
+        written: &[ListedFile],
+    ) -> Result<AtomicFile, Failure> {
         summary.insert("program".into(), PROGRAM.into());
         summary.insert("complete".into(), true.into());
         summary.insert("written".into(), list(written));
@@ -147,13 +151,18 @@ impl Folder {
         let bytes = pretty(value)?;
         let mut file = AtomicFile::create(&path)?;
         let written = file.write_all(&bytes).and_then(|()| file.flush());
-        written.map_err(|error| format!("{}: cannot be written: {error}", path.display()))?;
+        written.map_err(|error| format!("{}: cannot write: {error}", path.display()))?;
         Ok(file)
     }
 
     /// Removes the listed files of the earlier run that this run has not written. Changed files and inputs are kept.
-    pub fn remove_earlier(&self, written: &[Entry], inputs: &Inputs, committed: &mut Committed) -> Result<(), Failure> {
-        let is_written = |entry: &Entry| written.iter().any(|own| own.name == entry.name);
+    pub fn remove_earlier(
+        &self,
+        written: &[ListedFile],
+        inputs: &Inputs,
+        committed: &mut Committed,
+    ) -> Result<(), Failure> {
+        let is_written = |entry: &ListedFile| written.iter().any(|own| own.name == entry.name);
         for entry in self.earlier.iter().filter(|entry| !is_written(entry)) {
             let path = self.path.join(&entry.name);
             if !entry.is_unchanged(&self.path) {
@@ -164,7 +173,7 @@ impl Folder {
                 committed.kept.push(format!("{} (the input)", entry.name));
             } else {
                 fs::remove_file(&path).map_err(|error| {
-                    format!("{}: is of an earlier run and cannot be removed: {error}", path.display())
+                    format!("{}: cannot remove the file of an earlier run: {error}", path.display())
                 })?;
                 committed.removed.push(entry.name.clone());
             }
@@ -173,7 +182,7 @@ impl Folder {
     }
 
     /// Records files with names of results that no known run has listed.
-    pub fn note_others(&self, written: &[Entry], known: &[&str], committed: &mut Committed) {
+    pub fn note_others(&self, written: &[ListedFile], known: &[&str], committed: &mut Committed) {
         let is_listed = |name: &str| written.iter().chain(&self.earlier).any(|entry| entry.name == name);
         let others = known.iter().filter(|name| !is_listed(name) && self.path.join(name).is_file());
         committed.kept.extend(others.map(|name| format!("{name} (not of this run)")));
@@ -196,7 +205,7 @@ pub fn other_runs(root: &Path, folders: &[Folder]) -> Vec<String> {
 
 /// Describes the results of a run in a folder; `None` if there is no summary of a run.
 pub fn other_run(folder: &Path) -> Option<String> {
-    let earlier = Earlier::read(folder).ok().flatten();
+    let earlier = EarlierRun::read(folder).ok().flatten();
     earlier.map(|_| format!("{} and the files that it lists (of an earlier run)", folder.join(SUMMARY).display()))
 }
 
@@ -213,11 +222,11 @@ mod tests {
 
     #[test]
     fn lists_name_files_in_their_folder_alone() {
-        let read = |file: &str| Entry::read(&json!({ "file": file, "bytes": 1 }));
-        assert_eq!(read("halos.ecsv"), Some(Entry { name: "halos.ecsv".into(), bytes: Some(1) }));
+        let read = |file: &str| ListedFile::read(&json!({ "file": file, "bytes": 1 }));
+        assert_eq!(read("halos.ecsv"), Some(ListedFile { name: "halos.ecsv".into(), bytes: Some(1) }));
         for bad in ["/etc/passwd", "../x", "a/x", "..", "", "./x", "x/"] {
             assert_eq!(read(bad), None, "{bad}");
         }
-        assert_eq!(Entry::read(&json!("x")), None);
+        assert_eq!(ListedFile::read(&json!("x")), None);
     }
 }

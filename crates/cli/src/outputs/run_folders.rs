@@ -14,7 +14,7 @@ use super::identity::{Identity, Inputs};
 use crate::failure::Failure;
 
 /// The files that runs will write into their folders.
-pub struct Plan<'a> {
+pub struct FolderPlan<'a> {
     /// The folder that the user specified: the only folder, or the parent of the folders.
     pub root: &'a Path,
     /// The folders. Each gets a file of each name.
@@ -29,7 +29,7 @@ pub struct Plan<'a> {
 impl Outputs {
     /// Creates the folders and an empty file for each name, so that a file that cannot be written is an error before
     /// hours of work.
-    pub fn in_folders(plan: Plan<'_>, inputs: &Rc<Inputs>) -> Result<Self, Failure> {
+    pub fn in_folders(plan: FolderPlan<'_>, inputs: &Rc<Inputs>) -> Result<Self, Failure> {
         let mut outputs = Self::new(inputs.clone());
         for folder in plan.folders {
             outputs.make(folder)?;
@@ -76,15 +76,15 @@ impl Outputs {
         }
         let sizes = self.files.iter().map(|file| (file.path(), file.written()));
         let sizes: Vec<_> = sizes.chain(arrays.iter().map(|array| (array.path(), array.bytes()))).collect();
-        let (mut begun, mut complete, mut lists) = (vec![], vec![], vec![]);
+        let (mut unfinished, mut complete, mut lists) = (vec![], vec![], vec![]);
         for (folder, summary) in self.folders.iter().zip(summaries) {
             let written = folder.entries(&sizes);
-            begun.push(folder.unfinished_summary(&written)?);
+            unfinished.push(folder.unfinished_summary(&written)?);
             complete.push(folder.complete_summary(summary, &written)?);
             lists.push(written);
         }
-        begun.append(&mut self.files);
-        self.files = begun;
+        unfinished.append(&mut self.files);
+        self.files = unfinished;
         let mut committed = self.commit()?;
         arrays.into_iter().try_for_each(SharedNpy::commit)?;
         for (folder, written) in self.folders.iter().zip(&lists) {

@@ -45,9 +45,9 @@ fn several_at_once() {
 
     let error = |options: &[&str]| halos(&sample(), &scratch.path("no"), options).error();
     assert!(error(&["--catalog", "halos.txt"]).contains("--catalog halos.txt: its ending says no format"));
-    assert!(error(&["--catalog", "a/halos.csv"]).contains("it is a name in DIR"));
-    assert!(error(&["--catalog", "a.csv,a.csv"]).contains("named for two outputs"));
-    assert!(error(&["--catalog", "-", "--linking-lengths", "0.1,0.2"]).contains("one standard output"));
+    assert!(error(&["--catalog", "a/halos.csv"]).contains("must be a file name without a folder"));
+    assert!(error(&["--catalog", "a.csv,a.csv"]).contains("used for two outputs"));
+    assert!(error(&["--catalog", "-", "--linking-lengths", "0.1,0.2"]).contains("can go to standard output"));
 }
 
 /// Numbers of particles without masses have no unit, even if a unit of masses is given, and are not converted.
@@ -66,7 +66,7 @@ fn counts_are_no_masses() {
         let text = text(name);
         assert!(text.contains(note), "{text}");
         let declared = text.lines().find(|line| line.contains(&format!("name: {column},"))).unwrap();
-        assert!(!declared.contains("unit:") && declared.contains("a number of particles"), "{declared}");
+        assert!(!declared.contains("unit:") && declared.contains("; number of particles"), "{declared}");
         let mut rows = text.lines().filter(|line| !line.starts_with('#'));
         let place = rows.next().unwrap().split(',').position(|name| name == column).unwrap();
         assert_eq!(rows.next().unwrap().split(',').nth(place), Some("3"), "{text}");

@@ -160,7 +160,7 @@ fn refusals() {
         &halos(&sample(), &out, &["--h", "70"]).error(),
         &["h is 70", "h is the Hubble constant in units of 100 km/s/Mpc"],
     );
-    has(&halos(&sample(), &out, &["--columns", "mass"]).error(), &["no column mass", "fof_halo_mass"]);
+    has(&halos(&sample(), &out, &["--columns", "mass"]).error(), &["unknown column mass", "fof_halo_mass"]);
     has(&halos(&sample(), &out, &["--center", "mbp", "--softening", "-1"]).error(), &["softening", "-1"]);
     for bad in ["200x", "c", "0c", "virial", "-200c", ""] {
         let output = halos(&sample(), &out, &[&format!("--so={bad}")]);

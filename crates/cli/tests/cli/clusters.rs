@@ -75,7 +75,7 @@ fn two_moons() {
     program("dbscan", &file, &[&options[..], &["--threads", "1"]].concat()).success();
     assert!(fs::read(&picture).unwrap() == before);
     let printed = program("dbscan", &file, &options[..4]).success();
-    assert!(printed.contains("\nwritten         nothing: --out LABELS.npy writes"), "{printed}");
+    assert!(printed.contains("\nwritten         nothing; use --out LABELS.npy"), "{printed}");
 }
 
 #[test]
@@ -182,7 +182,7 @@ fn bad_input() {
     for (options, said) in [
         (["--plot", &gif], "must end in .png"),
         (["--out", &nowhere], "cannot write into this directory"),
-        (["--out", &own], "is the input"),
+        (["--out", &own], "would replace the input"),
         (["--out", &of("")], "is a directory"),
     ] {
         let line = program("dbscan", &file, &[&good[..], &options].concat()).error();
@@ -192,7 +192,7 @@ fn bad_input() {
     let twice = ["--out", png.as_str(), "--plot", png.as_str()];
     assert!(program("dbscan", &file, &[&good[..], &twice].concat()).error().contains("two outputs"));
     let line = program("dbscan", &sample(), &[&good[..], &outputs].concat()).error();
-    assert!(line.contains("points have 3 dimensions; --plot draws those of 2"), "{line}");
+    assert!(line.contains("points have 3 dimensions; --plot requires 2"), "{line}");
     for (k, said) in [("0", "--k is 0"), ("404", "only 403 others"), ("18446744073709551615", "only 403 others")] {
         assert!(program("kdist", &file, &["--k", k, "--plot", &png]).error().contains(said));
     }

@@ -156,7 +156,7 @@ mod on_vulkan {
     fn all_operations_are_timed() {
         let scratch = Scratch::new();
         let figures = scratch.path("figures.json").display().to_string();
-        let ops = "build,range_count,range_crs,half_count,knn,build_knn,fof,dbscan_fdbscan,dbscan_densebox,hdbscan,mbp,fof_mbp";
+        let ops = "build,range_count,range_csr,half_count,knn,build_knn,fof,dbscan_fdbscan,dbscan_densebox,hdbscan,mbp,fof_mbp";
         let sample = ["bench", "--sample", "halos:n=3e3,box=20", "--periodic", "20"];
         let options = ["--ops", ops, "--reps", "1", "--json", &figures, "--device", "vulkan"];
         let printed = program(&[&sample[..], &options].concat());
@@ -170,11 +170,11 @@ mod on_vulkan {
         let scratch = Scratch::new();
         let out = scratch.path("out");
         let line = halos(&sample(), &out, &["--center", "com", "--device", "vulkan"]).error();
-        assert!(line.contains("centres are mbp or mcp there; for the centre of mass use the cpu"), "{line}");
+        assert!(line.contains("supports --center mbp and mcp only; for the centre of mass use --device cpu"), "{line}");
         let line = halos(&sample(), &out, &["--device", "vulkan:99"]).error();
         assert!(line.contains("no Vulkan device 99"), "{line}");
         let command = ["bench", "--sample", "uniform:n=100", "--device", "vulkan", "--ops", "fof_bins"];
         let line = run(command).error();
-        assert!(line.contains("fof_bins: is not there on a device"), "{line}");
+        assert!(line.contains("fof_bins: not supported on devices"), "{line}");
     }
 }

@@ -95,7 +95,7 @@ fn two_moons_and_their_tree() {
         assert!(fs::read(path).unwrap().starts_with(b"\x89PNG\r\n\x1a\n"));
     }
     let printed = hdbscan(&file, &options[..4]).success();
-    assert!(printed.contains("\nwritten         nothing: --out LABELS.npy writes"), "{printed}");
+    assert!(printed.contains("\nwritten         nothing; use --out LABELS.npy"), "{printed}");
 }
 
 /// Each option has the effect that it has in the library, and changes the result.
@@ -201,7 +201,7 @@ fn bad_input() {
         ("--outliers", "x.txt", "must end in .npy or .csv"),
         ("--plot", "x.gif", "must end in .png"),
         ("--tree", "x.gif", "must end in .png or .svg or .pdf"),
-        ("--out", "moons.csv", "is the input"),
+        ("--out", "moons.csv", "would replace the input"),
         ("--out", "no/x.npy", "cannot write into this directory"),
     ] {
         let line = hdbscan(&file, &["--min-cluster-size", "5", option, &of(name)]).error();
@@ -210,7 +210,7 @@ fn bad_input() {
     }
     let twice = ["--min-cluster-size", "5", "--plot", &of("x.png"), "--tree", &of("x.png")];
     assert!(hdbscan(&file, &twice).error().contains("two outputs"));
-    assert!(hdbscan(&sample(), &good).error().contains("points have 3 dimensions; --plot draws those of 2"));
+    assert!(hdbscan(&sample(), &good).error().contains("points have 3 dimensions; --plot requires 2"));
     let holes = scratch.write("holes.csv", "0,0\n1,NaN\n2,2\n");
     assert!(hdbscan(&holes, &["--min-cluster-size", "2"]).error().contains("line 2: column 2 is NaN"));
     let empty = scratch.write("empty.npy", "");

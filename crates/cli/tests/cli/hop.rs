@@ -65,10 +65,10 @@ fn labels_densities_and_header() {
 fn bad_input() {
     let scratch = Scratch::new();
     let error = |options: &[&str]| halos(&sample(), &scratch.path("out"), options).error();
-    assert!(error(&["--n-hop", "16"]).contains("--n-hop is for --finder hop"));
-    assert!(error(&["--density"]).contains("--density is for --finder hop"));
+    assert!(error(&["--n-hop", "16"]).contains("--n-hop requires --finder hop"));
+    assert!(error(&["--density"]).contains("--density requires --finder hop"));
     let hop = |options: &[&str]| error(&[&["--finder", "hop"], options].concat());
-    assert!(hop(&["--linking-lengths", "0.1,0.2"]).contains("--linking-lengths are for --finder fof"));
+    assert!(hop(&["--linking-lengths", "0.1,0.2"]).contains("--linking-lengths requires --finder fof"));
     assert!(hop(&["--delta-outer=-1"]).contains("--delta-outer is -1;"));
     assert!(hop(&["--delta-peak", "20"]).contains("--delta-peak is 20;"));
     assert!(hop(&["--delta-saddle", "NaN"]).contains("--delta-saddle is NaN;"));

@@ -194,11 +194,11 @@ fn bad_input() {
         (&["--radius", "-1"], "radius is -1"),
         (&["--radius", "4", "--periodic", "6"], "at least twice radius"),
         (&["--method", "idw", "--power", "0"], "power is 0"),
-        (&["--method", "idw", "--degree", "7"], "--degree: an option of --method mls"),
-        (&["--method", "sph", "--weight", "wendland2"], "--weight: an option of --method mls"),
-        (&["--kernel", "cubic-spline"], "--kernel: an option of --method sph or scatter"),
-        (&["--method", "scatter", "--power", "2"], "--power: an option of --method idw"),
-        (&["--method", "scatter", "--fallback", "nan"], "--fallback: an option of --method mls, sph or idw"),
+        (&["--method", "idw", "--degree", "7"], "--degree requires --method mls"),
+        (&["--method", "sph", "--weight", "wendland2"], "--weight requires --method mls"),
+        (&["--kernel", "cubic-spline"], "--kernel requires --method sph or scatter"),
+        (&["--method", "scatter", "--power", "2"], "--power requires --method idw"),
+        (&["--method", "scatter", "--fallback", "nan"], "--fallback requires --method mls, sph or idw"),
     ] {
         let line = error(more);
         assert!(line.contains(text), "{line}");
@@ -208,7 +208,7 @@ fn bad_input() {
     assert_eq!(run(files.arguments(&out, &["--k", "0"])).status, 2);
     let short = files.scratch.write("short.csv", "value\n1\n2\n").display().to_string();
     let line = run(["interpolate", &files.sources, &short, &files.targets, "--out", &out]).error();
-    assert!(line.contains("has 2 rows; for 36 sources it must have 36"), "{line}");
+    assert!(line.contains("has 2 rows; expected 36, one per source"), "{line}");
     let other = files.scratch.write("other.csv", "a,b,c\n1,2,3\n").display().to_string();
     let line = run(["interpolate", &files.sources, &files.values, &other, "--out", &out]).error();
     assert!(line.contains("the dimension of the targets is 3"), "{line}");
@@ -236,7 +236,7 @@ fn bad_input() {
     // Inputs are not overwritten.
     for input in [&files.sources, &files.values, &files.targets] {
         let line = run(files.arguments(input, &[])).error();
-        assert!(line.contains("is the input, which the output would replace"), "{line}");
+        assert!(line.contains("the output would replace the input"), "{line}");
     }
     let line = run(files.arguments(&files.of("out.txt"), &[])).error();
     assert!(line.contains("must end in .npy or .csv"), "{line}");

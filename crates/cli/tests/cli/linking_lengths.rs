@@ -101,7 +101,7 @@ fn bad_input() {
     for (lengths, said) in [
         ("0.1,-0.2", "--linking-lengths is -0.2; it must be finite and not negative"),
         ("NaN", "--linking-lengths is NaN"),
-        ("0.2,0.1,0.20", "--linking-lengths: 0.2 is named twice"),
+        ("0.2,0.1,0.20", "--linking-lengths: 0.2 is given twice"),
         // The first length is valid, but nothing is written.
         ("0.2,40", "at least twice linking_length = 20"),
     ] {

@@ -195,7 +195,7 @@ fn points_wider_than_their_box_are_refused() {
     let file = scratch.write("points.csv", format!("x,y,z\n{text}")).display().to_string();
     let options = ["dbscan", &file, "--eps", "0.1", "--min-pts", "2", "--mpi", "--periodic", "4"];
     let printed = succeeds(4, &options);
-    assert!(printed.contains("wrapped         200 points, which lay outside of the box from 0 to 4\n"), "{printed}");
+    assert!(printed.contains("wrapped         200 points outside of the box from 0 to 4\n"), "{printed}");
 }
 
 #[test]
@@ -246,12 +246,12 @@ fn errors_end_all_ranks() {
     let error = fails(2, &["halos", &sample, "--out", &out, "--gallery", "3", "--mpi"]);
     assert_eq!(error, "rank 0: --gallery: not with --mpi; run one process without it");
     let error = fails(2, &["halos", &sample, "--out", &out, "--device", "cuda:1,0", "--mpi"]);
-    let sentence = "with --mpi the ranks of one host take its devices in turn; name the first one, as cuda:1";
+    let sentence = "with --mpi the ranks of one host take its devices in turn; give the first one only, as cuda:1";
     assert_eq!(error, format!("rank 0: --device cuda:1,0: {sentence}"));
     // An error on one rank ends the other ranks.
     let below = Path::new(&sample).join("out").display().to_string();
     let error = fails(3, &["halos", &sample, "--out", &below, "--mpi"]);
-    assert!(error.contains("the output directory cannot be made"), "{error}");
+    assert!(error.contains("cannot create the output directory"), "{error}");
     // The error has the row of the file, which the second rank reads.
     let mut file = b"\x93NUMPY\x01\x00\x76\x00".to_vec();
     file.extend(format!("{:<117}\n", "{'descr': '<f8', 'fortran_order': False, 'shape': (6, 2), }").as_bytes());
@@ -314,8 +314,11 @@ fn ranks_agree_on_what_they_read() {
             assert!(!is_good && error.contains(said), "{command} {file}: {error}");
         }
         let (is_good, error) = run(&[&[command, "-"], options].concat());
-        assert!(!is_good && error.contains("standard input cannot be read in parts"), "{error}");
+        assert!(!is_good && error.contains("standard input cannot be split between ranks"), "{error}");
     }
     let (is_good, error) = run(&["dbscan", "same.csv", "--eps", "1.RANK", "--min-pts", "2", "--mpi"]);
-    assert!(!is_good && error.contains("other options than rank 0; all ranks must have the same"), "{error}");
+    assert!(
+        !is_good && error.contains("options differ from those of rank 0; all ranks must have the same options"),
+        "{error}"
+    );
 }

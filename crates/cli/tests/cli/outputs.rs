@@ -51,10 +51,10 @@ fn the_ending_decides() {
         assert!(line.contains(name) && line.contains("must end in .npy or .csv"), "{line}");
         run(["kdist", "not read", "--out", &of(name)]).error();
         let line = run(["sample", "uniform:n=10", "--out", &of(name)]).error();
-        assert!(line.contains("must end in .npy or .csv, or --format"), "{line}");
+        assert!(line.contains("must end in .npy or .csv; or give --format"), "{line}");
     }
     let line = run(["sample", "uniform:n=10", "--out", &of("b.csv"), "--format", "gadget"]).error();
-    assert!(line.contains("different formats"), "{line}");
+    assert!(line.contains("contradicts the ending"), "{line}");
     assert_eq!(scratch.names(""), before);
 }
 
@@ -69,7 +69,7 @@ fn no_input_is_replaced() {
         scratch.write("h/gallery.png", "yesterday's");
         let output = halos(&file, &scratch.path("h"), &["--eps", "0.5"]);
         if name == "h/halos.ecsv" {
-            assert!(output.error().contains("is the input"));
+            assert!(output.error().contains("would replace the input"));
         } else {
             output.success();
         }
@@ -95,7 +95,7 @@ fn no_input_is_replaced() {
         std::os::unix::fs::symlink(scratch.path("snap.1"), scratch.path("links/halos.ecsv")).unwrap();
         for input in ["snap", "snap.0"] {
             let line = halos(&scratch.path(input), &scratch.path("links"), &["--eps", "0.1"]).error();
-            assert!(line.contains("is the input"), "{line}");
+            assert!(line.contains("would replace the input"), "{line}");
         }
         assert_eq!(scratch.names("links"), ["halos.ecsv"]);
         halos(&scratch.path("snap"), &scratch.path("out"), &["--eps", "0.1"]).success();

@@ -146,7 +146,7 @@ fn slabs() {
     // A projection along x shows y and z.
     let svg = draw("x:6.5..7.5");
     assert!(svg.contains(": 2 particles") && svg.contains(">y  [") && svg.contains(">z  [") && !svg.contains(">x  ["));
-    assert!(svg.contains("circle: the halo"));
+    assert!(svg.contains("circle: the halo; radius"));
     let svg = draw("y:8..9");
     assert!(svg.contains("no particles in the slab") && svg.contains("no halos") && rings(&svg) == 0);
     // The catalogue has all halos.
@@ -215,5 +215,5 @@ fn pictures_that_cannot_be() {
     let said = error(&["--slab", "z:20..30", "--box", "10", "--open"]);
     assert!(said.contains("--slab z:20..30: the particles are from 2 to 9 along z"), "{said}");
     let said = error(&["--gallery", "100", "--dpi", "1200"]);
-    assert!(said.contains("--gallery 100") && said.contains("pixels are too many"), "{said}");
+    assert!(said.contains("--gallery 100") && said.contains("pixels exceed the limit"), "{said}");
 }

@@ -48,7 +48,7 @@ fn what_is_wrong_is_told() {
         (vec!["raycast", &bare, "--out", &out], "bare.stl: has no triangles to draw"),
         (vec!["raycast", &cut, "--out", &out], "is no mesh in the OBJ, PLY or STL format"),
         (vec!["raycast", &mesh, "--out", "cube.jpg"], "must end in .png"),
-        (vec!["raycast", &mesh, "--out", &out, "--size", "64"], "--size: two numbers"),
+        (vec!["raycast", &mesh, "--out", &out, "--size", "64"], "--size must be two numbers"),
         (vec!["raycast", &mesh, "--out", &out, "--size", "0,10"], "width is 0"),
         (vec!["raycast", &mesh, "--out", &out, "--elevation", "100"], "elevation is 100"),
     ] {

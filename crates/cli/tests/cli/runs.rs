@@ -42,7 +42,7 @@ fn a_folder_is_of_one_run() {
     scratch.write("out/summary.json", "{}");
     let before = scratch.names("out");
     let line = run(&["0.9"]).error();
-    assert!(line.contains("summary.json: is not a summary of ropewalk halos"), "{line}");
+    assert!(line.contains("summary.json: not a summary of ropewalk halos"), "{line}");
     assert_eq!((scratch.names("out"), fs::read(out.join("summary.json")).unwrap()), (before, b"{}".to_vec()));
 }
 
@@ -80,7 +80,9 @@ fn one_file_one_output() {
     for (command, options) in cases {
         let line = run([command, options].concat()).error();
         assert!(
-            line.contains("two outputs") || line.contains("is the input") || line.contains("one standard output"),
+            line.contains("two outputs")
+                || line.contains("would replace the input")
+                || line.contains("can go to standard output"),
             "{options:?}: {line}"
         );
         assert_eq!(scratch.names(""), before, "{options:?}");
@@ -97,7 +99,7 @@ fn one_file_one_output() {
         std::os::unix::fs::symlink("points.csv", scratch.path("soft.csv")).unwrap();
         for name in ["hard.csv", "soft.csv"] {
             let line = run([&knn[..5], &[of(name).as_str()]].concat()).error();
-            assert!(line.contains("is the input"), "{line}");
+            assert!(line.contains("would replace the input"), "{line}");
         }
     }
     // An output of one snapshot cannot be another snapshot of the series.
@@ -105,7 +107,7 @@ fn one_file_one_output() {
     fs::copy(&file, scratch.path("s.csv")).unwrap();
     fs::copy(scratch.path("out/labels.npy"), scratch.path("s/labels.npy")).unwrap();
     let line = run(["halos", &of("s.csv"), &of("s/labels.npy"), "--out", &of("")]).error();
-    assert!(line.contains("labels.npy: is the input"), "{line}");
+    assert!(line.contains("labels.npy: the output would replace the input"), "{line}");
 }
 
 /// A reader that ends early is not an error, and other outputs are complete.
@@ -159,7 +161,7 @@ fn finished_runs_of_a_series() {
             .output()
             .unwrap();
         assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-        String::from_utf8(output.stdout).unwrap().lines().filter(|line| line.contains("is finished")).count()
+        String::from_utf8(output.stdout).unwrap().lines().filter(|line| line.contains("already finished")).count()
     };
     assert_eq!(finished(&out, &["--box", "100"]), 0);
     assert_eq!(finished(&out, &["--box", "100"]), 2);

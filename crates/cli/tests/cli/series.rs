@@ -37,27 +37,30 @@ fn a_folder_each_and_no_work_twice() {
     // threads.
     let pattern = scratch.path("snap_*.csv").display().to_string();
     let again = series(&[&pattern], &out, &["--threads", "2"]).success();
-    assert_eq!(again.lines().filter(|line| line.contains("is finished")).count(), 2, "{again}");
+    assert_eq!(again.lines().filter(|line| line.contains("already finished")).count(), 2, "{again}");
     // A changed file, another option or --again makes a snapshot unfinished.
     fs::write(&a, "x,y,z\n0,0,0\n5,5,5\n9,9,9\n").unwrap();
     let changed = series(&[&a, &b], &out, &[]).success();
-    assert!(changed.contains("snap_001.csv: halos 0") && changed.contains("snap_002.csv: is finished"), "{changed}");
+    assert!(
+        changed.contains("snap_001.csv: halos 0") && changed.contains("snap_002.csv: already finished"),
+        "{changed}"
+    );
     let other = series(&[&a, &b], &out, &["--members"]).success();
-    assert!(!other.contains("is finished"), "{other}");
+    assert!(!other.contains("already finished"), "{other}");
     let all = series(&[&a, &b], &out, &["--members", "--again"]).success();
-    assert!(!all.contains("is finished"), "{all}");
+    assert!(!all.contains("already finished"), "{all}");
 
     // A snapshot with a missing file is not finished.
     fs::remove_file(out.join("snap_002/labels.npy")).unwrap();
     let lost = series(&[&a, &b], &out, &["--members"]).success();
-    assert!(lost.contains("snap_001.csv: is finished") && lost.contains("snap_002.csv: halos 1"), "{lost}");
+    assert!(lost.contains("snap_001.csv: already finished") && lost.contains("snap_002.csv: halos 1"), "{lost}");
 
     // If one snapshot fails, the others are still processed, and the failed one leaves no files.
     let bad = scratch.write("snap_000.csv", "x,y,z\n1,2\n").display().to_string();
     let output = series(&[&bad, &a, &b], &scratch.path("other"), &[]);
     assert_eq!(output.status, 1);
     assert!(
-        output.stdout.lines().count() == 2 && output.stderr.contains("1 of 3 snapshots have no halos"),
+        output.stdout.lines().count() == 2 && output.stderr.contains("1 of 3 snapshots failed"),
         "{}",
         output.stderr
     );
@@ -71,9 +74,9 @@ fn names_that_cannot_be() {
     fs::create_dir(scratch.path("a")).unwrap();
     let (one, two) = (points(&scratch, "a/snap.csv", 0.0), points(&scratch, "snap.csv", 0.0));
     let line = series(&[&one, &two], &scratch.path("out"), &[]).error();
-    assert!(line.contains("would both be in") && line.contains("two calls"), "{line}");
+    assert!(line.contains("would share the folder") && line.contains("two commands"), "{line}");
     let none = scratch.path("no_*.csv").display().to_string();
-    assert!(series(&[&none], &scratch.path("out"), &[]).error().contains("no file has such a name"));
+    assert!(series(&[&none], &scratch.path("out"), &[]).error().contains("no file matches the pattern"));
     let line = series(&[&one, &two], &scratch.path("out"), &["--json", "x"]).error();
     assert!(line.contains("--json"), "{line}");
     // The same file twice is one snapshot.
@@ -104,7 +107,7 @@ fn files_beside_an_array() {
     // Tag, label, count, mass, centre, velocity.
     assert!(row.starts_with("1152921504606846976,0,2,4,0,0,0.375,2.5,0,0,"), "{row}");
     let error = |options: &[&str]| series(&[&of("x.npy")], &scratch.path("other"), options).error();
-    assert!(error(&["--mass", &of("v.npy")]).contains("has 3 rows of 3; for 3 points it must have 3 of 1"));
+    assert!(error(&["--mass", &of("v.npy")]).contains("has 3 rows of 3 values; expected 3 rows of one value"));
     assert!(error(&["--velocities", &of("m.npy")]).contains("--velocities"));
     assert!(error(&["--ids", &of("m.npy")]).contains("ids are integers"));
     assert!(error(&["--ids", &of("i.npy"), "--subsample", "0.5"]).contains("--subsample"));
@@ -158,7 +161,7 @@ fn what_belongs_to_a_snapshot() {
     let masses = scratch.write("masses.csv", "1\n2\n3\n").display().to_string();
     let out = scratch.path("out");
     let options = ["--mass", &masses];
-    let finished = |output: Output| output.success().lines().filter(|line| line.contains("is finished")).count();
+    let finished = |output: Output| output.success().lines().filter(|line| line.contains("already finished")).count();
     assert_eq!(finished(series(&[&a, &b], &out, &options)), 0);
     assert_eq!(finished(series(&[&a, &b], &out, &options)), 2);
     scratch.write("masses.csv", "1\n2\n3.5\n");

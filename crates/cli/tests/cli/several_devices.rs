@@ -26,10 +26,7 @@ fn commands_that_take_one() {
         let output = run([command, &["--device", "cuda:0,1"]].concat());
         assert_eq!(output.status, 2);
         let line = output.line();
-        assert!(
-            line.contains("several devices share the work of halos and bench alone; name one, as cuda:1"),
-            "{line}"
-        );
+        assert!(line.contains("only halos and bench support several devices; give one, as cuda:1"), "{line}");
     }
     assert!(scratch.names("").is_empty());
 }
@@ -82,13 +79,16 @@ mod on_vulkan {
         let twice = sample().display().to_string();
         for (options, says) in [
             (&["--device", "vulkan:0,99"][..], "no Vulkan device 99"),
-            (&["--gallery", "3"], "--gallery: not with --device vulkan:0,0; name one device"),
-            (&["--finder", "hop"], "--finder hop: not with --device vulkan:0,0; name one device"),
-            (&["--finder", "adaptahop"], "--finder adaptahop runs on the cpu, not on vulkan:0,0"),
-            (&["--linking-lengths", "0.1,0.2"], "their spanning tree is made on the cpu, not on vulkan:0,0"),
-            (&["--center", "com"], "--device vulkan:0,0: centres are mbp or mcp there"),
-            (&["--catalog", "-"], "--catalog -: not with --device vulkan:0,0; name one device"),
-            (&[twice.as_str(), "/nowhere"], "--device vulkan:0,0: one snapshot and one linking length"),
+            (&["--gallery", "3"], "--gallery: not with --device vulkan:0,0; give one device"),
+            (&["--finder", "hop"], "--finder hop: not with --device vulkan:0,0; give one device"),
+            (&["--finder", "adaptahop"], "--finder adaptahop is not supported with --device vulkan:0,0"),
+            (
+                &["--linking-lengths", "0.1,0.2"],
+                "the spanning tree is computed on the cpu; not supported with --device vulkan:0,0",
+            ),
+            (&["--center", "com"], "--device vulkan:0,0 supports --center mbp and mcp only"),
+            (&["--catalog", "-"], "--catalog -: not with --device vulkan:0,0; give one device"),
+            (&[twice.as_str(), "/nowhere"], "--device vulkan:0,0: only one snapshot and one linking length"),
             // Errors that ranks find after the files are created.
             (&["--linking-length", "200"], "at least twice linking_length = 100"),
             (&["--type", "4"], "has no particles"),
@@ -99,11 +99,14 @@ mod on_vulkan {
             assert!(scratch.names("").is_empty());
         }
         let line = halos("-".as_ref(), &out, &["--device", "vulkan:0,0"]).error();
-        assert!(line.contains("--device vulkan:0,0: standard input cannot be read in parts; give a file"), "{line}");
+        assert!(
+            line.contains("--device vulkan:0,0: standard input cannot be split between ranks; give a file"),
+            "{line}"
+        );
         // A folder that cannot be created is an error on one rank.
         let below = sample().join("out");
         let line = halos(&sample(), &below, &["--device", "vulkan:0,0"]).error();
-        assert!(line.contains("the output directory cannot be made"), "{line}");
+        assert!(line.contains("cannot create the output directory"), "{line}");
         assert!(scratch.names("").is_empty());
     }
 
@@ -124,9 +127,9 @@ mod on_vulkan {
         });
         assert_eq!(sums[0], sums[1]);
         for (more, says) in [
-            (&["--eps", "0.2", "--ops", "knn"][..], "--ops: with --device vulkan:0,0 these are fof"),
-            (&["--ops", "fof"], "--eps: with --device vulkan:0,0 the radius is to be given"),
-            (&["--eps", "0.2", "--scaling"], "--scaling: not with --device vulkan:0,0; name one device"),
+            (&["--eps", "0.2", "--ops", "knn"][..], "--ops: with --device vulkan:0,0 use fof"),
+            (&["--ops", "fof"], "--eps is required with --device vulkan:0,0"),
+            (&["--eps", "0.2", "--scaling"], "--scaling: not with --device vulkan:0,0; give one device"),
         ] {
             let line = bench("vulkan:0,0", more).error();
             assert!(line.contains(says), "{line}");

@@ -41,7 +41,7 @@ fn units_without_masses() {
     ] {
         assert!(text.contains(&format!("name: fof_halo_{column}")), "{column}: {text}");
     }
-    assert!(!text.contains("which is not known\""), "{text}");
+    assert!(!text.contains("which is unknown\""), "{text}");
     assert!(fs::read_to_string(scratch.path("out/mass_function.svg")).is_ok());
 
     for ending in ["parquet", "hdf5", "ecsv"] {

@@ -123,9 +123,11 @@ fn bad_input() {
         assert!(error(&holes, &["--out", &out]).contains("line 2: column 2 is NaN"));
         let empty = scratch.write("empty.npy", "");
         assert!(error(&empty, &["--out", &out]).contains("empty.npy"));
-        for (name, said) in
-            [("x.txt", "must end in .npy or .csv"), ("three.csv", "is the input"), ("no/x.npy", "this directory")]
-        {
+        for (name, said) in [
+            ("x.txt", "must end in .npy or .csv"),
+            ("three.csv", "would replace the input"),
+            ("no/x.npy", "this directory"),
+        ] {
             let line = error(&file, &["--out", &of(name)]);
             assert!(line.contains(said), "{line}");
         }

@@ -70,12 +70,12 @@ fn attached_types() {
 
     let error = |options: &[&str]| halos(&path, &scratch.path("no"), options).error();
     assert!(error(&["--attach", "1"]).contains("type 1 is linked"));
-    assert!(error(&["--attach", "0,0"]).contains("type 0 is named twice"));
+    assert!(error(&["--attach", "0,0"]).contains("type 0 is given twice"));
     let line = error(&["--attach", "0,2,5"]);
     assert!(line.contains("--attach: "), "{line}");
     assert!(line.ends_with("snap has no particles of type 2, 5; types present: 0 (2), 1 (3), 4 (1)"), "{line}");
     assert!(error(&["--attach", "0", "--finder", "adaptahop"]).contains("--attach"));
-    assert!(error(&["--attach", "none,0"]).contains("none and types exclude each other"));
+    assert!(error(&["--attach", "none,0"]).contains("none cannot be combined with types"));
     let table = scratch.write("points.csv", "x,y,z\n1,2,3\n");
     assert!(halos(&table, &scratch.path("no"), &["--attach", "0"]).error().contains("has no particle types"));
 }
@@ -206,7 +206,7 @@ const PAIR: [&str; 5] = ["--eps", "1", "--min-members", "2", "--no-pictures"];
 fn ids_of_some_types() {
     let scratch = Scratch::new();
     let options = [&PAIR[..], &["--members", "--group-catalog"]].concat();
-    let lacking = "attached particles (type 4) have no ids that were read; in lists of members they are indices from 0 among the \
+    let lacking = "attached particles (type 4) have no readable ids; in lists of members they are indices from 0 among the \
                    particles of their type, and a group catalogue has no list of ids";
     for (name, note) in [
         ("stars_without_ids.hdf5", lacking),
@@ -265,10 +265,10 @@ fn attached_types_that_cannot_be_used() {
     let far = scratch.write("far.csv", place("1,1500,2"));
     let line = error(&far, &boxed);
     assert!(line.contains("along axis 1 the linked and attached points run from 1 to 1500"), "{line}");
-    assert!(line.contains("Give the box that they come from; --attach none leaves other types out"), "{line}");
+    assert!(line.contains("specify the box of these points; --attach none leaves other types out"), "{line}");
     let drifted = scratch.write("drifted.csv", place("1,1,10.5"));
     let printed = halos(&drifted, &scratch.path("drifted"), &boxed).success();
-    assert!(printed.contains("\nwrapped         1 points, which lay outside of the box from 0 to 10\n"), "{printed}");
+    assert!(printed.contains("\nwrapped         1 points outside of the box from 0 to 10\n"), "{printed}");
     assert_eq!(labels(&scratch, "drifted", 4), [0]);
 }
 
@@ -332,7 +332,7 @@ fn figures_of_some_types() {
     assert!(!title("all"));
     let sample = [&pair[..], &["--attach", "none", "--subsample", "0.99"]].concat();
     let printed = halos(&path, &scratch.path("sample"), &sample).success();
-    assert!(printed.contains("\nnot read        types 0 and 4: the share of the mass is not known\n"), "{printed}");
+    assert!(printed.contains("\nnot read        types 0 and 4: share of the mass unknown\n"), "{printed}");
 }
 
 /// `info` reports the memory of a run that attaches all types, and of one that attaches none.

@@ -56,7 +56,7 @@ impl Tables<'_> {
             notes.push("no velocities of groups: the attached particles have no velocities".into());
         }
         if let Some(side) = self.side().filter(|_| self.pipeline.whole.period.is_none()) {
-            notes.push(format!("boundaries are open, and BoxSize is 0: the box, whose side is {side}, is not used"));
+            notes.push(format!("open boundaries: BoxSize is 0, and the box of side {side} is not used"));
         }
         notes
     }

@@ -6,7 +6,7 @@ use ropewalk_io::{Masses, Snapshot};
 const DARK: u8 = 1;
 
 /// Sums over particles, and their ids.
-pub(super) struct Members {
+pub(super) struct MemberSums {
     /// The number of particles of each type.
     pub counts: Vec<u64>,
     /// The mass of each type.
@@ -15,7 +15,7 @@ pub(super) struct Members {
     pub ids: Vec<u64>,
 }
 
-impl Members {
+impl MemberSums {
     /// Returns empty sums for `types` types.
     pub(super) fn new(types: usize) -> Self {
         Self { counts: vec![0; types], masses: vec![0.0; types], ids: vec![] }

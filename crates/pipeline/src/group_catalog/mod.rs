@@ -19,7 +19,7 @@ mod tests;
 
 use std::io::Write;
 
-use members::Members;
+use members::MemberSums;
 use ropewalk::halo::Halos;
 use ropewalk::units::{Factors, Quantity, Units};
 use ropewalk::{Error, Result};
@@ -75,7 +75,7 @@ impl Pipeline<'_> {
     /// # Errors
     /// As `out` and [`Catalog::new`]; several ranks.
     pub fn write_group_catalog(&self, mut out: impl Write, found: &Found<'_>, catalog: &Catalog) -> Result<()> {
-        self.check_alone("group catalogues")?;
+        self.require_one_rank("group catalogues")?;
         let structures = Structures::of(catalog);
         let (factors, cgs) = self.to_gadget().unzip();
         let tables = Tables { pipeline: self, found, catalog, structures, cgs, factors };
@@ -135,7 +135,7 @@ impl Tables<'_> {
         let groups = &self.structures.groups;
         let (mut counts, mut masses, mut ids) = (vec![], vec![], vec![]);
         for group in groups {
-            let mut all = Members::new(width);
+            let mut all = MemberSums::new(width);
             match &self.structures.subhalos[group.subhalos.clone()] {
                 [] => {
                     let halo = self.catalog.order()[group.row] as usize;
@@ -202,7 +202,7 @@ impl Tables<'_> {
             subhalos.iter().map(|subhalo| own(subhalo.row, self.catalog, &self.found.halos)).collect();
         let (mut counts, mut masses) = (vec![], vec![]);
         for list in &lists {
-            let mut all = Members::new(width);
+            let mut all = MemberSums::new(width);
             all.add([(self.pipeline.snapshot, &list[..])]);
             counts.extend(all.counts);
             masses.extend(all.masses);

@@ -101,7 +101,7 @@ fn open_boundaries() {
         }
         let notes = notes(&file);
         assert!(notes.contains("something was assumed"), "{notes}");
-        assert_eq!(notes.contains("BoxSize is 0: the box, whose side is 10, is not used"), open, "{notes}");
+        assert_eq!(notes.contains("BoxSize is 0, and the box of side 10 is not used"), open, "{notes}");
     }
 }
 

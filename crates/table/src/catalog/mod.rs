@@ -144,7 +144,7 @@ impl Catalog {
         if units.velocity.is_none() {
             self.columns.iter_mut().filter(|column| column.quantity == Quantity::Velocity).for_each(|column| {
                 column.quantity = Quantity::Pure;
-                column.description.push_str("; in the unit of the particles' velocities, which is not known");
+                column.description.push_str("; unit of the particles' velocities, which is unknown");
             });
         }
         self.units = units.completed();
@@ -159,7 +159,7 @@ impl Catalog {
         self.counts_particles = true;
         self.columns.iter_mut().filter(|column| column.quantity == Quantity::Mass).for_each(|column| {
             column.quantity = Quantity::Pure;
-            column.description.push_str("; a number of particles, which have no masses");
+            column.description.push_str("; number of particles, because particles have no masses");
         });
     }
 
@@ -279,13 +279,13 @@ fn columns_of(halos: &[Halo], labels: &[u32], has_motion: bool) -> Vec<Column> {
         "tag",
         Quantity::Pure,
         integers(&|halo| halo.tag),
-        "smallest particle id of the members; index from 0 where there are no ids",
+        "smallest particle id of the members; index from 0 if there are no ids",
     );
     add(
         "label",
         Quantity::Pure,
         Values::Integers(labels.iter().map(|&label| label.into()).collect()),
-        "what labels.npy has for the members",
+        "label of the members in labels.npy",
     );
     add("count", Quantity::Pure, integers(&|halo| halo.count as u64), "number of members");
     add("mass", Quantity::Mass, numbers(&|halo| halo.mass), "mass of the members");
@@ -346,14 +346,8 @@ mod tests {
         let positions = [[0.0f32; 3]; 2];
         let halos = Fof::new(1.0).run(&positions).unwrap();
         let message = |particles: &Particles<f32>| Catalog::new(&halos, particles).unwrap_err().to_string();
-        assert_eq!(
-            message(&Particles::new(&positions).ids(&[1])),
-            "there are 1 ids for 2 particles; there must be one each"
-        );
-        assert_eq!(
-            message(&Particles::new(&positions[..1])),
-            "there are 2 labels for 1 particles; there must be one each"
-        );
+        assert_eq!(message(&Particles::new(&positions).ids(&[1])), "1 ids for 2 particles; expected one per particle");
+        assert_eq!(message(&Particles::new(&positions[..1])), "2 labels for 1 particles; expected one per particle");
         assert_eq!(
             message(&Particles::new(&positions).masses(&[1.0, -2.0])),
             "particle 1: its mass is -2; masses must be finite and not negative"

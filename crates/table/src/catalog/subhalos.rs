@@ -48,24 +48,24 @@ impl Catalog {
         let numbers = |value: &dyn Fn(&Subhalo) -> f64| Values::Numbers(rows.iter().map(value).collect());
         let own = found.structures().iter().map(|members| members.len() as u64).collect();
         let columns = [
-            (
-                "parent",
-                whole(&|row| row.parent.map_or(-1, label)),
-                "label of what it is directly in; -1 for a halo that is in none",
-            ),
-            ("host", whole(&|row| label(row.host)), "label of the halo that it is in; a halo is its own host"),
+            ("parent", whole(&|row| row.parent.map_or(-1, label)), "label of the parent; -1 for halos"),
+            ("host", whole(&|row| label(row.host)), "label of the host halo; its own label for a halo"),
             (
                 "level",
                 counts(&|row| row.level.into()),
-                "1 for a halo, 2 for a subhalo directly in one, 3 for one in that, and so on",
+                "1 for a halo, 2 for a subhalo of a halo, 3 for a subhalo of that, and so on",
             ),
-            ("n_children", counts(&|row| row.n_children.into()), "number of subhalos that are directly in it"),
-            ("own_count", Values::Integers(own), "number of members that are in no subhalo of it"),
-            ("peak_density", numbers(&|row| row.peak_density), "density of its densest particle over the mean density"),
+            ("n_children", counts(&|row| row.n_children.into()), "number of direct subhalos"),
+            ("own_count", Values::Integers(own), "number of members that belong to no subhalo"),
+            (
+                "peak_density",
+                numbers(&|row| row.peak_density),
+                "maximum density of its particles over the mean density",
+            ),
             (
                 "saddle_density",
                 numbers(&|row| row.saddle),
-                "density over the mean density of the saddle to what it is in, for a halo the threshold; all its members are denser",
+                "saddle density to the parent over the mean density; for halos the density threshold; all members are denser",
             ),
         ];
         for (name, values, description) in columns {
@@ -99,8 +99,7 @@ impl Catalog {
     }
 }
 
-const TAG: &str =
-    "smallest particle id of the members that are in no subhalo of it; index from 0 where there are no ids";
-const LABEL: &str = "what labels.npy has for the members that are in no subhalo of it";
-const COUNT: &str = "number of members; here and below members are its own particles and those of all subhalos in it";
-const MASS: &str = "mass of the members, with that of all subhalos in it";
+const TAG: &str = "smallest particle id of the members that belong to no subhalo; index from 0 if there are no ids";
+const LABEL: &str = "label in labels.npy of the members that belong to no subhalo";
+const COUNT: &str = "number of members, including those of all subhalos, as in the columns below";
+const MASS: &str = "mass of the members, including those of all subhalos";

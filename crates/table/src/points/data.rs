@@ -13,7 +13,7 @@ use std::sync::Arc;
 type Owner<S> = Arc<dyn AsRef<[S]> + Send + Sync>;
 
 #[derive(Clone)]
-pub(super) enum Data<S> {
+pub(super) enum Storage<S> {
     Own(Vec<S>),
     /// The first `len` values of the owner.
     Shared {
@@ -22,7 +22,7 @@ pub(super) enum Data<S> {
     },
 }
 
-impl<S> Data<S> {
+impl<S> Storage<S> {
     pub fn shared(owner: Owner<S>) -> Self {
         let len = (*owner).as_ref().len();
         Self::Shared { owner, len }
@@ -36,7 +36,7 @@ impl<S> Data<S> {
     }
 }
 
-impl<S: Clone> Data<S> {
+impl<S: Clone> Storage<S> {
     pub fn into_vec(self) -> Vec<S> {
         match self {
             Self::Own(values) => values,
@@ -56,13 +56,13 @@ impl<S: Clone> Data<S> {
     }
 }
 
-impl<S: fmt::Debug> fmt::Debug for Data<S> {
+impl<S: fmt::Debug> fmt::Debug for Storage<S> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         fmt::Debug::fmt(&ropewalk::internals::brief::Brief(self.values()), f)
     }
 }
 
-impl<S: PartialEq> PartialEq for Data<S> {
+impl<S: PartialEq> PartialEq for Storage<S> {
     fn eq(&self, other: &Self) -> bool {
         self.values() == other.values()
     }

@@ -81,7 +81,7 @@ impl Extent {
         let (lo, hi) = self.axes[axis];
         let sentence = format!(
             "the periodic box is {side}, but along axis {axis} the {what} run from {lo} to {hi}, which is {width} wide; {outside} of \
-             {points} points lie outside of the box. Give the box that they come from",
+             {points} points lie outside of the box; specify the box of these points",
             side = short(side),
             width = short(hi - lo),
             lo = short(lo),

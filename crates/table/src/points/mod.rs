@@ -9,7 +9,7 @@ mod finite;
 
 use std::sync::Arc;
 
-use data::Data;
+use data::Storage;
 use ropewalk::internals::memory::collected;
 use ropewalk::{Error, Result};
 
@@ -20,7 +20,7 @@ use ropewalk::{Error, Result};
 #[derive(Debug, Clone, PartialEq)]
 pub struct Table<S> {
     dim: usize,
-    data: Data<S>,
+    data: Storage<S>,
 }
 
 impl<S> Table<S> {
@@ -61,7 +61,7 @@ impl<S> Table<S> {
     /// # Errors
     /// As [`Table::new`].
     pub fn shared(dim: usize, owner: Arc<dyn AsRef<[S]> + Send + Sync>) -> Result<Self> {
-        let data = Data::shared(owner);
+        let data = Storage::shared(owner);
         check(dim, data.values().len())?;
         Ok(Self { dim, data })
     }
@@ -69,7 +69,7 @@ impl<S> Table<S> {
     /// Creates a table from rows whose number of values is known to be valid.
     #[doc(hidden)]
     pub fn of(dim: usize, data: Vec<S>) -> Self {
-        Self { dim, data: Data::Own(data) }
+        Self { dim, data: Storage::Own(data) }
     }
 
     /// Returns the number of values per row.

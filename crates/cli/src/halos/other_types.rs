@@ -97,7 +97,7 @@ pub fn nothing() -> Result<Snapshot, Failure> {
 pub fn refused(path: &Path, error: &Error) -> Failure {
     match (error.kind(), error.parameter()) {
         (ErrorKind::Missing, Some("masses" | "attach")) => {
-            format!("--attach: {error}; name the types to attach, or leave all out with --attach none").into()
+            format!("--attach: {error}; give the types to attach, or leave all out with --attach none").into()
         }
         _ => format!("{}: {error}; --attach none leaves other types out", path.display()).into(),
     }

@@ -1,14 +1,15 @@
 //! Contacts between the points of this rank and ghost points.
 //!
 //! In: a tree of this rank's points, and ghosts. Out, for each ghost: the components with a point within its radius,
-//! each given by one point (`contacts`). Or, for each point with ghosts within the radius: a value (`map_near`).
+//! each given by one point (`component_contacts`). Or, for each point with ghosts within the radius: a value
+//! (`map_points_near_ghosts`).
 //! A subtree of a single component is skipped if the ghost already has a contact with that component.
 //! Cost: O(log n) per ghost, and one leaf for each component that it touches; 4 bytes per node. Source:
 //! Prokopenko et al. 2023 (FDBSCAN: subtrees of one component), Patwary et al. 2012 (unions across ranks come last).
 
 use crate::bvh::Bvh;
 use crate::bvh::traverse::Step;
-use crate::distributed::regions::Near;
+use crate::distributed::regions::BoxDistanceQuery;
 use crate::geometry::{Aabb, Scalar, Sphere};
 use crate::parallel::list_tasks;
 
@@ -23,7 +24,7 @@ const MIXED: u32 = u32::MAX - 1;
 
 /// Returns pairs of a tree position and a ghost: for each ghost one position of each component with a point within
 /// the radius. `component` maps a position to its component, a number below the number of points.
-pub(super) fn contacts<S: Scalar, const D: usize>(
+pub(super) fn component_contacts<S: Scalar, const D: usize>(
     tree: &Bvh<S, D>,
     component: &(dyn Fn(u32) -> Option<u32> + Sync),
     ghosts: &[[S; D]],
@@ -72,7 +73,7 @@ type OfBall<'a, S, T, const D: usize> = dyn Fn(Sphere<S, D>, &mut dyn Iterator<I
 
 /// Calls `value` with the ball around each point of a tree and the ghosts in that ball. Returns the values with the
 /// points' indices. Skips points for which `is_asked` is `false`, and leaves without ghosts within the radius.
-pub(super) fn map_near<S: Scalar, T: Send + Sync, const D: usize>(
+pub(super) fn map_points_near_ghosts<S: Scalar, T: Send + Sync, const D: usize>(
     tree: &Bvh<S, D>,
     ghosts: &Bvh<S, D>,
     radius: f64,
@@ -86,7 +87,7 @@ pub(super) fn map_near<S: Scalar, T: Send + Sync, const D: usize>(
         let mut values = vec![];
         for leaf in nodes.filter(|&at| tree.is_leaf(at)) {
             let positions = || tree.span(leaf).filter(|&at| is_asked(tree.order()[at]));
-            let near = Near { bounds: &tree.node(leaf).bounds, radius2: radius * radius };
+            let near = BoxDistanceQuery { bounds: &tree.node(leaf).bounds, radius2: radius * radius };
             if positions().next().is_none() || ghosts.query(near).next().is_none() {
                 continue;
             }

@@ -14,7 +14,7 @@ use ropewalk_table::columns::{Column, Values};
 use super::attached::{Sums, sums_of};
 use super::{Attached, Found, Pipeline};
 use crate::errors;
-use crate::filling::LOW_RESOLUTION;
+use crate::matter_fraction::LOW_RESOLUTION;
 
 impl<'a> Pipeline<'a> {
     /// Attaches the particles of [`Pipeline::attaching`] to the halos. Each joins the halo of the nearest linked
@@ -97,7 +97,7 @@ fn add_contamination(catalog: &mut Catalog, all: &BTreeMap<u8, Sums>, halos: usi
     };
     let shares = Values::Numbers((0..halos).map(share).collect());
     let description =
-        "share of types 2 and 3 in the mass of the halo: contamination where these are low-resolution dark matter";
+        "share of types 2 and 3 in the mass of the halo, the contamination if these are low-resolution dark matter";
     catalog.add(Column::new(catalog.name("contamination"), shares).description(description))
 }
 

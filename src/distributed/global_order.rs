@@ -13,7 +13,7 @@ use crate::memory::zeroed;
 const SAMPLES: usize = 32;
 
 /// Returns the position of each key among those of all ranks, from 0; all keys differ. Collective.
-pub(super) fn places(ranks: &dyn Communicator, keys: &[[u64; 2]]) -> Result<Vec<u64>> {
+pub(super) fn global_positions(ranks: &dyn Communicator, keys: &[[u64; 2]]) -> Result<Vec<u64>> {
     let mut sorted = keys.to_vec();
     sorted.sort_unstable();
     let every = sorted.len().div_ceil(SAMPLES).max(1);
@@ -50,7 +50,7 @@ mod tests {
             for size in [1, 2, 5, 16] {
                 let mut all: Vec<[u64; 2]> = (0..size as u64).flat_map(keys).collect();
                 all.sort_unstable();
-                let found = on_threads(size, |ranks| places(ranks, &keys(ranks.rank() as u64))).unwrap();
+                let found = on_threads(size, |ranks| global_positions(ranks, &keys(ranks.rank() as u64))).unwrap();
                 for (rank, found) in (0..).zip(found) {
                     let expected: Vec<u64> =
                         keys(rank).iter().map(|key| all.binary_search(key).unwrap() as u64).collect();

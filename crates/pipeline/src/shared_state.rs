@@ -17,7 +17,7 @@ use ropewalk_table::extent_across::extent;
 use ropewalk_table::points::extent::{Extent, is_box};
 
 use crate::census::{Census, any};
-use crate::filling::{self, Mass};
+use crate::matter_fraction::{self, ComparedMass};
 use crate::particle_sets::mass_sum;
 use crate::particles::check_dimensions;
 use crate::{Finder, Options, ParticleSets, Scales};
@@ -38,7 +38,7 @@ pub(super) fn begin(ranks: &dyn Communicator, step: Step) -> Result<()> {
 
 /// The data of a shared snapshot that are equal on all ranks.
 #[derive(Clone, Debug)]
-pub(super) struct Whole<'a> {
+pub(super) struct SharedState<'a> {
     /// The data of the snapshot other than its particles. In one process it is the snapshot itself.
     pub about: Cow<'a, Snapshot>,
     /// The census of the linked particles.
@@ -57,7 +57,7 @@ pub(super) struct Whole<'a> {
     pub sets: ParticleSets,
 }
 
-impl<'a> Whole<'a> {
+impl<'a> SharedState<'a> {
     /// Collects the data from all ranks. Collective.
     ///
     /// Errors, on all ranks:
@@ -79,9 +79,9 @@ impl<'a> Whole<'a> {
         };
         let about = about(ranks, part, &census)?;
         let universe = about.universe(&options.universe, side);
-        let known = Known { about: &about, universe: &universe, kinds: [&census.kinds[..], &[]] };
+        let known = MatterInputs { about: &about, universe: &universe, kinds: [&census.kinds[..], &[]] };
         let share = known.share_of_matter(ranks, [Some(part), None], volume)?;
-        let sets = known.particle_sets(ranks, [Some(part), None], joins(options), !census.is_bare())?;
+        let sets = known.particle_sets(ranks, [Some(part), None], joins(options), !census.lacks_masses())?;
         let settled = || -> Result<_> {
             let scales = Scales::of(options.linking_length, census.n, volume, share)?;
             let outside = match period.filter(is_box) {
@@ -104,8 +104,8 @@ impl<'a> Whole<'a> {
     }
 
     /// Returns the same data, for the pipeline of particles that a rank has received.
-    pub fn borrowed(&self) -> Whole<'_> {
-        Whole { about: Cow::Borrowed(&self.about), ..self.clone() }
+    pub fn borrowed(&self) -> SharedState<'_> {
+        SharedState { about: Cow::Borrowed(&self.about), ..self.clone() }
     }
 }
 
@@ -115,7 +115,7 @@ pub(super) fn joins(options: &Options) -> bool {
 }
 
 /// Returns the error of a step that runs on one rank only.
-pub(super) fn one_rank_alone(what: &'static str) -> Error {
+pub(super) fn single_rank_error(what: &'static str) -> Error {
     Error::new(ErrorKind::Unsupported, format!("{what}: not across ranks; run on one rank"))
 }
 
@@ -127,7 +127,7 @@ fn check(part: &Snapshot, options: &Options, ranks: usize) -> Result<()> {
         return Ok(());
     }
     if options.finder.has_subhalos() {
-        return Err(one_rank_alone("AdaptaHOP"));
+        return Err(single_rank_error("AdaptaHOP"));
     }
     // One process checks all particles when it measures halos. Owners of halos receive the members only, so each rank
     // checks its own particles here.
@@ -164,7 +164,7 @@ pub(super) fn check_numbers(part: &Snapshot) -> Result<()> {
 fn check_same(ranks: &dyn Communicator, options: &Options) -> Result<()> {
     let digest = format!("{options:?}").bytes().fold(0, |digest, byte| mixed(digest ^ u64::from(byte)));
     if all_gather(ranks, digest)?.iter().any(|other| *other != digest) {
-        let sentence = "ranks give differing options; all are to give the same";
+        let sentence = "options differ between ranks; all ranks must specify the same";
         return agree(ranks, Err(Error::new(ErrorKind::Parameter, sentence)));
     }
     Ok(())
@@ -191,7 +191,7 @@ fn about<'a>(ranks: &dyn Communicator, part: &'a Snapshot, census: &Census) -> R
 
 fn thresholds(about: &Snapshot, universe: &Universe, overdensities: &[Overdensity], what: &str) -> Result<Vec<f64>> {
     if universe.omega_m.is_some() && about.masses == Masses::Unknown {
-        return Err(Error::missing("masses", format!("{what} need masses, and the snapshot has none")));
+        return Err(Error::missing("masses", format!("{what} need masses; the snapshot has no masses")));
     }
     universe.thresholds(overdensities, what)
 }
@@ -200,28 +200,28 @@ fn thresholds(about: &Snapshot, universe: &Universe, overdensities: &[Overdensit
 fn unbinding(options: &Options, census: &Census, universe: &Universe) -> Result<Option<Unbinding>> {
     let Finder::AdaptaHop { unbind: true, .. } = options.finder else { return Ok(None) };
     let lacks = |name, what: &str| Err(Error::missing(name, format!("bound masses need {what}")));
-    if census.is_bare() {
-        return lacks("masses", "masses, and the snapshot has none");
+    if census.lacks_masses() {
+        return lacks("masses", "masses; the snapshot has no masses");
     }
     if !census.has_velocities {
-        return lacks("velocities", "velocities, and the snapshot has none");
+        return lacks("velocities", "velocities; the snapshot has no velocities");
     }
     let gravity = universe.conversion("bound masses")?.gravity();
     if !universe.has_velocity_unit {
-        return lacks("velocity_unit", "the unit of velocities, which is not known");
+        return lacks("velocity_unit", "the unit of velocities, which is unknown");
     }
     Ok(Some(Unbinding::new(gravity).softening(options.softening).min_members(options.min_members)))
 }
 
 /// The data that the mass of linked and other particles is compared with.
-pub(super) struct Known<'k> {
+pub(super) struct MatterInputs<'k> {
     pub about: &'k Snapshot,
     pub universe: &'k Universe,
     /// The types of linked and of other particles on all ranks.
     pub kinds: [&'k [u8]; 2],
 }
 
-impl Known<'_> {
+impl MatterInputs<'_> {
     /// Returns [`Scales::share_of_matter`] for a volume. `parts` are this rank's linked and other particles.
     /// Collective.
     pub fn share_of_matter(
@@ -230,17 +230,17 @@ impl Known<'_> {
         parts: [Option<&Snapshot>; 2],
         volume: f64,
     ) -> Result<Option<f64>> {
-        let mass = filling::mass(self.about, self.kinds);
-        let sum = match any(ranks, mass == Mass::OfRead)? {
-            true => sum_known(ranks, parts, filling::mass_read(parts))?.map(|sum| sum.value()),
+        let mass = matter_fraction::mass(self.about, self.kinds);
+        let sum = match any(ranks, mass == ComparedMass::OfRead)? {
+            true => sum_known(ranks, parts, matter_fraction::mass_read(parts))?.map(|sum| sum.value()),
             false => None,
         };
         let mass = match mass {
-            Mass::Known(mass) => Some(mass),
-            Mass::OfRead => sum,
-            Mass::Unknown => None,
+            ComparedMass::Known(mass) => Some(mass),
+            ComparedMass::OfRead => sum,
+            ComparedMass::Unknown => None,
         };
-        Ok(filling::share(self.universe, mass, volume))
+        Ok(matter_fraction::share(self.universe, mass, volume))
     }
 
     /// Returns the types that were linked, attached or not read. `parts` are this rank's linked and other particles;

@@ -8,19 +8,19 @@ use ropewalk_pipeline::{Found, Pipeline};
 use serde_json::Value;
 
 use super::files::{Catalogs, STANDARD_OUTPUT, files, known};
+use super::finished::description;
 use super::options::{refused, runs};
-use super::others::Others;
+use super::other_types::Others;
 use super::read::read;
 use super::report::{self, GroupCounts};
-use super::resume::description;
 use super::writer::RunWriter;
 use crate::args::Halos as Args;
 use crate::device::Device;
 use crate::failure::Failure;
-use crate::outputs::{Inputs, Outputs, Plan};
+use crate::output_units::of_report;
+use crate::outputs::{FolderPlan, Inputs, Outputs};
 use crate::phases::Phases;
 use crate::pictures::{check_slab, extent};
-use crate::shown_units::of_report;
 use crate::summary::Summary;
 
 /// A snapshot to find halos in: its path, the output folder, the summary file, and the files that the command reads.
@@ -49,7 +49,7 @@ impl Task<'_> {
     /// Creates files of these names in each folder. The `shared` files are only reserved, because ranks write them
     /// together.
     pub fn create(&self, folders: &[PathBuf], names: &[&str], shared: &[&str]) -> Result<Outputs, Failure> {
-        let plan = Plan { root: self.out, folders, names, shared, known: known() };
+        let plan = FolderPlan { root: self.out, folders, names, shared, known: known() };
         let mut outputs = Outputs::in_folders(plan, self.inputs)?;
         if let Some(json) = &self.json {
             outputs.add_summary(json)?;

@@ -6,10 +6,10 @@
 //! Memory: the ghosts, which are all points of other ranks if the radius is as large as a region.
 
 use crate::csr::Csr;
-use crate::distributed::communicator::{Reduction, agree, check_same, reduce};
+use crate::distributed::communicator::{Reduction, agree, check_same_options, reduce};
 use crate::distributed::ghosts::Ghosts;
 use crate::distributed::search::Bvh;
-use crate::distributed::sends::Sends;
+use crate::distributed::sends::GhostDirection;
 use crate::error::Result;
 use crate::geometry::{Scalar, Sphere};
 use crate::parallel::list_tasks;
@@ -19,7 +19,7 @@ use crate::phases::mark;
 const TASK: usize = 1 << 12;
 
 /// The points near those of other ranks, with their query balls, and the ghosts that may be in these.
-struct Border<S, const D: usize> {
+struct BorderPoints<S, const D: usize> {
     ghosts: Ghosts<S, D>,
     /// The points of this rank near a box of another rank, ascending.
     rows: Vec<u32>,
@@ -87,7 +87,7 @@ impl<S: Scalar, const D: usize> Bvh<'_, S, D> {
     /// As [`Bvh::count_neighbors`].
     pub fn pairs(&self, radius: impl Into<f64>) -> Result<Vec<[u64; 2]>> {
         let (ids, lists) = (&self.domain.ids, self.lists(radius.into())?);
-        let behind = lists.parts(&|row, list| list.partition_point(|&other| other <= ids[row])..list.len());
+        let behind = lists.sublists(&|row, list| list.partition_point(|&other| other <= ids[row])..list.len());
         drop(lists);
         let behind = self.domain.home.send_back_lists(self.domain.ranks, &behind)?;
         let first = self.domain.own().start;
@@ -112,7 +112,7 @@ impl<S: Scalar, const D: usize> Bvh<'_, S, D> {
     pub fn count_pairs(&self, radius: impl Into<f64>) -> Result<u64> {
         let ranks = self.domain.ranks;
         let radius = radius.into();
-        let Border { ghosts, balls, .. } = self.border(radius)?;
+        let BorderPoints { ghosts, balls, .. } = self.border(radius)?;
         // Counts only ghosts of higher ranks, which come last.
         let lower: usize = ghosts.route.received()[..ranks.rank()].iter().sum();
         let others = crate::Bvh::build_in(&ghosts.points[lower..], self.domain.space);
@@ -124,7 +124,7 @@ impl<S: Scalar, const D: usize> Bvh<'_, S, D> {
     /// Returns the neighbours of each point of this rank's region, itself included, ascending. Collective.
     fn lists(&self, radius: f64) -> Result<Csr<u64>> {
         let ranks = self.domain.ranks;
-        let Border { ghosts, rows, balls } = self.border(radius)?;
+        let BorderPoints { ghosts, rows, balls } = self.border(radius)?;
         let ids = ghosts.route.send(ranks, &self.domain.ids)?;
         let mut lists = self.global(&self.tree.neighbors(radius));
         let others = agree(ranks, crate::Bvh::build_in(&ghosts.points, self.domain.space))?;
@@ -134,20 +134,20 @@ impl<S: Scalar, const D: usize> Bvh<'_, S, D> {
         lists.append(&others.query_all(&balls).of_values(&|ghost| ids[ghost as usize]));
         let n = self.domain.points.len();
         let rows: Vec<u32> = (0..n as u32).chain(rows).collect();
-        let lists = Csr::joined(n, &rows, &lists).sorted();
+        let lists = Csr::concatenated_by_row(n, &rows, &lists).sorted();
         mark("search");
         Ok(lists)
     }
 
     /// Returns the points near other ranks, and their ghosts. Collective.
-    fn border(&self, radius: f64) -> Result<Border<S, D>> {
-        check_same(self.domain.ranks, &[("radius", radius)])?;
-        let ghosts = Ghosts::within(self.domain.ranks, &self.tree, &self.regions, radius, Sends::Both)?;
+    fn border(&self, radius: f64) -> Result<BorderPoints<S, D>> {
+        check_same_options(self.domain.ranks, &[("radius", radius)])?;
+        let ghosts = Ghosts::within(self.domain.ranks, &self.tree, &self.regions, radius, GhostDirection::Both)?;
         // A point near a point of another rank is near a box of that rank.
         let mut rows = ghosts.route.rows().to_vec();
         rows.sort_unstable();
         rows.dedup();
         let balls = rows.iter().map(|&row| Sphere { center: self.domain.points[row as usize], radius }).collect();
-        Ok(Border { ghosts, rows, balls })
+        Ok(BorderPoints { ghosts, rows, balls })
     }
 }

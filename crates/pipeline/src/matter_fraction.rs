@@ -17,14 +17,14 @@ pub(super) const DARK: u8 = 1;
 const CLEARLY_LESS: f64 = 0.5;
 
 /// Returns the types of a file that are low-resolution dark matter and are not linked.
-pub(super) fn coarse(about: &Snapshot, linked: &[u8]) -> Vec<u8> {
+pub(super) fn low_resolution_types(about: &Snapshot, linked: &[u8]) -> Vec<u8> {
     let is_coarse = |&(kind, count): &(u8, u64)| count > 0 && LOW_RESOLUTION.contains(&kind) && !linked.contains(&kind);
     about.file_types.iter().filter(|of| is_coarse(of)).map(|&(kind, _)| kind).collect()
 }
 
 /// The mass that is compared with the matter of the volume.
 #[derive(Clone, Copy, PartialEq)]
-pub(super) enum Mass {
+pub(super) enum ComparedMass {
     /// The mass of all matter of the file.
     Known(f64),
     /// The mass of all particles that were read, except low-resolution dark matter ([`mass_read`]).
@@ -34,14 +34,14 @@ pub(super) enum Mass {
 }
 
 /// Selects the mass to compare, given the linked and the other types.
-pub(super) fn mass(about: &Snapshot, [linked, others]: [&[u8]; 2]) -> Mass {
+pub(super) fn mass(about: &Snapshot, [linked, others]: [&[u8]; 2]) -> ComparedMass {
     // Without dark matter, stars alone are a small share of any volume.
     let lacks_dark =
         |&(kind, count): &(u8, u64)| kind == DARK && count > 0 && ![linked, others].concat().contains(&DARK);
     match about.matter {
-        Some(matter) if coarse(about, linked).is_empty() => Mass::Known(matter),
-        _ if about.file_types.iter().any(lacks_dark) => Mass::Unknown,
-        _ => Mass::OfRead,
+        Some(matter) if low_resolution_types(about, linked).is_empty() => ComparedMass::Known(matter),
+        _ if about.file_types.iter().any(lacks_dark) => ComparedMass::Unknown,
+        _ => ComparedMass::OfRead,
     }
 }
 

@@ -8,9 +8,9 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// A pool of values of any type. Tasks take values from it and return them.
 #[derive(Default)]
-pub(crate) struct Kept(Mutex<Vec<Box<dyn Any + Send>>>);
+pub(crate) struct ScratchPool(Mutex<Vec<Box<dyn Any + Send>>>);
 
-impl Kept {
+impl ScratchPool {
     fn unused(&self) -> MutexGuard<'_, Vec<Box<dyn Any + Send>>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -39,7 +39,7 @@ impl Kept {
     }
 }
 
-impl std::fmt::Debug for Kept {
+impl std::fmt::Debug for ScratchPool {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Kept").finish_non_exhaustive()
     }

@@ -68,7 +68,7 @@ fn bits(value: f64) -> u64 {
 ///     let columns = if ranks.rank() == 2 { 4 } else { 3 };
 ///     agree_on(ranks, 1, &[("columns", Term::Whole(columns))])
 /// });
-/// assert_eq!(error.unwrap_err().to_string(), "columns is 4 on rank 2 and 3 on rank 0; all ranks must ask for the same");
+/// assert_eq!(error.unwrap_err().to_string(), "columns is 4 on rank 2 and 3 on rank 0; the value must be equal on all ranks");
 /// ```
 ///
 /// # Errors
@@ -76,7 +76,9 @@ fn bits(value: f64) -> u64 {
 pub fn agree_on(ranks: &dyn Communicator, function: u64, options: &[(&str, Term)]) -> Result<()> {
     let calls = all_gather(ranks, [function, options.len() as u64])?;
     if let Some(rank) = calls.iter().position(|call| *call != calls[0]) {
-        return Err(refused(format!("rank {rank} calls another function than rank 0; all ranks must call the same")));
+        return Err(refused(format!(
+            "rank {rank} and rank 0 call different functions; all ranks must call the same one"
+        )));
     }
     let own: Vec<u64> = options.iter().map(|option| option.1.word()).collect();
     let mut all: Vec<u64> = zeroed(own.len() * ranks.size());
@@ -85,7 +87,8 @@ pub fn agree_on(ranks: &dyn Communicator, function: u64, options: &[(&str, Term)
         let word = |rank: usize| all[rank * own.len() + at];
         if let Some(rank) = (1..ranks.size()).find(|&rank| word(rank) != word(0)) {
             let [a, b] = [rank, 0].map(|rank| value.like(word(rank)));
-            let sentence = format!("{name} is {a} on rank {rank} and {b} on rank 0; all ranks must ask for the same");
+            let sentence =
+                format!("{name} is {a} on rank {rank} and {b} on rank 0; the value must be equal on all ranks");
             return Err(refused(sentence));
         }
     }
@@ -93,7 +96,7 @@ pub fn agree_on(ranks: &dyn Communicator, function: u64, options: &[(&str, Term)
 }
 
 /// Calls [`agree_on`] with real options, for a function that all ranks are known to call. Collective.
-pub(crate) fn check_same(ranks: &dyn Communicator, options: &[(&str, f64)]) -> Result<()> {
+pub(crate) fn check_same_options(ranks: &dyn Communicator, options: &[(&str, f64)]) -> Result<()> {
     let terms: Vec<(&str, Term)> = options.iter().map(|&(name, value)| (name, Term::Real(value))).collect();
     agree_on(ranks, KNOWN, &terms)
 }

@@ -8,7 +8,7 @@ use ropewalk::distributed;
 use ropewalk::halo::{BoundStructure, Center, Centers, Halos, Subhalos};
 
 use super::Attached;
-use super::shared::Shared;
+use super::shared::RankHalos;
 
 /// The halos that a pipeline has found.
 pub struct Found<'a> {
@@ -25,7 +25,7 @@ pub struct Found<'a> {
     pub(super) density: Option<Vec<f64>>,
     pub(super) on_device: Option<OnDevice<'a>>,
     /// This rank's part of the halos of all ranks, if there are several ranks.
-    pub(super) shared: Option<Box<Shared<'a>>>,
+    pub(super) shared: Option<Box<RankHalos<'a>>>,
 }
 
 /// The results of removing unbound particles from halos and subhalos.

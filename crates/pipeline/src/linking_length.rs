@@ -31,7 +31,7 @@ impl Scales {
             LinkingLength::Length(linking_length) => return Ok(Self { linking_length, ..scales }),
             LinkingLength::Separations(separations) => separations,
         };
-        let separation = if n == 0 { 0.0 } else { (scales.filled_volume() / n as f64).cbrt() };
+        let separation = if n == 0 { 0.0 } else { (scales.effective_volume() / n as f64).cbrt() };
         if n > 1 && !(separation > 0.0 && separation < f64::INFINITY) {
             return Err(errors::no_separation(volume));
         }
@@ -40,7 +40,7 @@ impl Scales {
 
     /// Returns the volume that the particles would fill at the mean density of matter: the whole volume, or the share
     /// of it.
-    pub(super) fn filled_volume(&self) -> f64 {
+    pub(super) fn effective_volume(&self) -> f64 {
         self.share_of_matter.map_or(self.volume, |share| share * self.volume)
     }
 }

@@ -5,7 +5,7 @@
 use ropewalk::internals::format::share_in_percent;
 use ropewalk_io::Masses;
 
-use crate::filling::{DARK, LOW_RESOLUTION, coarse};
+use crate::matter_fraction::{DARK, LOW_RESOLUTION, low_resolution_types};
 use crate::particle_sets::named;
 use crate::{ParticleSets, Pipeline};
 
@@ -35,9 +35,10 @@ impl Pipeline<'_> {
     /// Returns a sentence on the missing contamination column, if the finder has subhalos and the file has
     /// low-resolution dark matter.
     pub(super) fn contamination_sentence(&self) -> Option<String> {
-        let coarse = named(&coarse(&self.whole.about, &self.whole.sets.linked)).filter(|_| !self.joins())?;
+        let coarse =
+            named(&low_resolution_types(&self.whole.about, &self.whole.sets.linked)).filter(|_| !self.joins())?;
         Some(format!(
-            "no contamination: AdaptaHOP attaches no particles, so that halos do not show how much of {coarse} they hold, which are \
+            "no contamination column: AdaptaHOP attaches no particles, so that halos have no share of {coarse}, which are \
              low-resolution dark matter in zoom runs"
         ))
     }
@@ -45,21 +46,23 @@ impl Pipeline<'_> {
     /// Returns a sentence for particles that do not fill their volume.
     pub(super) fn filling_sentence(&self) -> Option<String> {
         let (share, place) = (share_in_percent(self.whole.scales.share_of_matter?), self.place());
-        if self.whole.about.one_of_files.is_some() && self.means() == [false; 2] {
+        if self.whole.about.one_of_files.is_some() && self.mean_dependencies() == [false; 2] {
             // The sentence on the file is sufficient.
             return None;
         }
         let sets = &self.whole.sets;
         let kinds = named(&filling_kinds(sets)).map_or("the particles".into(), |kinds| format!("particles of {kinds}"));
-        let [has_density, has_separations] = self.means();
+        let [has_density, has_separations] = self.mean_dependencies();
         let means = match [has_density, has_separations] {
-            [true, true] => "the mean density and the mean separation are those of such particles where they fill it; ",
-            [true, false] => "the mean density is that of such particles where they fill it; ",
-            [false, true] => "the mean separation is that of such particles where they fill it; ",
+            [true, true] => {
+                "the mean density and the mean separation are those within the volume that these particles fill; "
+            }
+            [true, false] => "the mean density is that within the volume that these particles fill; ",
+            [false, true] => "the mean separation is that within the volume that these particles fill; ",
             [false, false] => "",
         };
         Some(format!(
-            "{kinds} fill {share} of the matter of the {place} (omega_m times the critical density): {means}mass functions divide by the \
+            "{kinds} have {share} of the matter of the {place} (omega_m times the critical density): {means}mass functions divide by the \
              volume of the whole {place}"
         ))
     }
@@ -67,8 +70,8 @@ impl Pipeline<'_> {
     /// Returns a sentence for particles that may not fill their volume, if their share of the matter is not known.
     pub(super) fn filling_unknown(&self) -> Option<String> {
         let sets = &self.whole.sets;
-        let coarse = named(&coarse(&self.whole.about, &sets.linked))?;
-        let means = match self.means() {
+        let coarse = named(&low_resolution_types(&self.whole.about, &sets.linked))?;
+        let means = match self.mean_dependencies() {
             [true, true] => "the mean density and the mean separation are",
             [true, false] => "the mean density is",
             [false, true] => "the mean separation is",
@@ -84,18 +87,18 @@ impl Pipeline<'_> {
         let lacks = match (&lacks[..], sets.unread.contains(&DARK)) {
             ([], false) => return None,
             ([], true) => "type 1 is not read".into(),
-            (lacks, _) => format!("{} are not known", lacks.join(", ")),
+            (lacks, _) => format!("{} are unknown", lacks.join(", ")),
         };
         let linked = named(&sets.linked).unwrap_or_default();
         Some(format!(
-            "the file also has {coarse}, which are low-resolution dark matter in zoom runs, and {lacks}, which would tell whether {linked} \
-             fills the {place}: {means} of the whole {place}",
+            "the file also has {coarse}, which are low-resolution dark matter in zoom runs; {linked} may not fill the {place}, because \
+             {lacks}: {means} over the whole {place}",
             place = self.place()
         ))
     }
 
     /// Returns two flags: halos depend on the mean density; halos depend on the mean separation.
-    fn means(&self) -> [bool; 2] {
+    fn mean_dependencies(&self) -> [bool; 2] {
         let options = self.options;
         let has_density = options.finder.has_mean_density();
         let has_length = !has_density || options.has_most_connected() || !self.whole.sets.attached.is_empty();

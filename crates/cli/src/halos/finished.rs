@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use super::options::runs;
 use crate::args::Halos as Args;
-use crate::outputs::Earlier;
+use crate::outputs::EarlierRun;
 
 /// Returns the options that the results depend on, including defaults: all except input and output paths, `--again`
 /// and the number of threads.
@@ -48,6 +48,6 @@ fn text(path: &Path) -> String {
 /// described by `run`. Each file must have the size with which it was written.
 pub fn is_finished(args: &Args, folder: &Path, run: &Value) -> bool {
     let is_finished =
-        |folder: &Path| Earlier::read(folder).ok().flatten().is_some_and(|earlier| earlier.is_finished(folder, run));
+        |folder: &Path| EarlierRun::read(folder).ok().flatten().is_some_and(|earlier| earlier.is_finished(folder, run));
     runs(args, folder).is_ok_and(|runs| runs.iter().all(|run| is_finished(&run.folder)))
 }

@@ -27,31 +27,31 @@ const LOAD: u64 = 1 << 22;
 
 /// The particles of all ranks, in the precision in which one process has them.
 #[derive(Debug)]
-pub(super) enum Around<'a> {
-    F32(InRegions<'a, f32>),
-    F64(InRegions<'a, f64>),
+pub(super) enum AllParticles<'a> {
+    F32(RegionParticles<'a, f32>),
+    F64(RegionParticles<'a, f64>),
 }
 
 /// Particles in the regions of ranks.
 #[derive(Debug)]
-pub(super) struct InRegions<'a, S> {
+pub(super) struct RegionParticles<'a, S> {
     bvh: Bvh<'a, S, 3>,
     masses: Masses,
     /// The order of particles at equal distances, if it is not that of their global indices.
-    order: Option<OneOrder>,
+    order: Option<SingleProcessOrder>,
 }
 
 /// The order in which one process has the particles: all linked ones, then the others. Across ranks each rank has its
 /// linked particles before its others.
 #[derive(Clone, Debug)]
-pub(super) struct OneOrder {
+pub(super) struct SingleProcessOrder {
     /// The global index of the first particle of each rank, and the number of all particles.
     pub all: Vec<u64>,
     /// The same for the linked particles only.
     pub linked: Vec<u64>,
 }
 
-impl OneOrder {
+impl SingleProcessOrder {
     /// Converts a global index to the index in one process.
     fn index(&self, global: u64) -> u64 {
         let rank = self.all.partition_point(|&start| start <= global) - 1;
@@ -65,7 +65,7 @@ impl OneOrder {
 }
 
 /// A sphere that is growing.
-struct Open {
+struct GrowingSphere {
     /// The index of the centre.
     at: usize,
     center: [f64; 3],
@@ -80,10 +80,10 @@ struct Open {
 }
 
 /// Returns the particles of a shell, given its index, in the order of distance.
-type Near<'l> = &'l (dyn Fn(usize) -> Vec<ParticleInSphere> + Sync);
+type ShellReader<'l> = &'l (dyn Fn(usize) -> Vec<ParticleInSphere> + Sync);
 
 /// The spheres to measure.
-pub(super) struct Asked<'q> {
+pub(super) struct SphereRequest<'q> {
     pub centers: Places<'q>,
     /// The mass of each halo, from which the first radius of its spheres is estimated.
     pub masses: &'q [f64],
@@ -92,9 +92,9 @@ pub(super) struct Asked<'q> {
     pub least: f64,
 }
 
-impl Around<'_> {
+impl AllParticles<'_> {
     /// Measures the spheres about this rank's centres. Collective.
-    pub fn spheres(&self, ranks: &dyn Communicator, asked: &Asked<'_>) -> Result<Spheres> {
+    pub fn spheres(&self, ranks: &dyn Communicator, asked: &SphereRequest<'_>) -> Result<Spheres> {
         match self {
             Self::F32(all) => all.spheres(ranks, asked),
             Self::F64(all) => all.spheres(ranks, asked),
@@ -116,7 +116,7 @@ impl Around<'_> {
     }
 }
 
-impl<'a, S: Scalar> InRegions<'a, S> {
+impl<'a, S: Scalar> RegionParticles<'a, S> {
     /// Collects the particles of a domain. `own` has the masses of the particles that this rank put in, `whole` the
     /// kind of masses of all particles. Collective.
     pub fn new(
@@ -124,7 +124,7 @@ impl<'a, S: Scalar> InRegions<'a, S> {
         domain: Domain<'a, S, 3>,
         own: &[f64],
         whole: &Masses,
-        order: Option<OneOrder>,
+        order: Option<SingleProcessOrder>,
     ) -> Result<Self> {
         let masses = match whole {
             Masses::Each(_) => Masses::Each(domain.bring(own)?),
@@ -142,8 +142,8 @@ impl<'a, S: Scalar> InRegions<'a, S> {
         Ok(all)
     }
 
-    fn spheres(&self, ranks: &dyn Communicator, asked: &Asked<'_>) -> Result<Spheres> {
-        let Asked { centers, masses, thresholds, least } = asked;
+    fn spheres(&self, ranks: &dyn Communicator, asked: &SphereRequest<'_>) -> Result<Spheres> {
+        let SphereRequest { centers, masses, thresholds, least } = asked;
         let space = self.bvh.domain().space();
         agree(ranks, centers.check())?;
         let (reach, most) = max_radii(space);
@@ -152,10 +152,10 @@ impl<'a, S: Scalar> InRegions<'a, S> {
         let sphere = |at: usize| {
             let center = space.wrap(centers.at(at)?);
             let crossings = thresholds.iter().map(|&threshold| Crossing::new(threshold)).collect();
-            Some(Open { at, center, inner: -1.0, count: 0, radius: first(at), crossings, is_closed: false })
+            Some(GrowingSphere { at, center, inner: -1.0, count: 0, radius: first(at), crossings, is_closed: false })
         };
         let mut found = vec![vec![Err(NoSphere::NoCenter); thresholds.len()]; centers.len()];
-        let mut open: Vec<Open> = (0..centers.len()).filter_map(sphere).collect();
+        let mut open: Vec<GrowingSphere> = (0..centers.len()).filter_map(sphere).collect();
         let n = self.bvh.len();
         while reduce(ranks, open.len() as u64, Reduction::Max)? > 0 {
             let shells: Vec<ShellAbout<S, 3>> =
@@ -207,7 +207,7 @@ impl<'a, S: Scalar> InRegions<'a, S> {
         ranks: &dyn Communicator,
         shells: &[ShellAbout<S, 3>],
         counts: &[u64],
-        work: &mut dyn FnMut(Range<usize>, Near<'_>),
+        work: &mut dyn FnMut(Range<usize>, ShellReader<'_>),
     ) -> Result<()> {
         let (masses, order) = (&self.masses, &self.order);
         let mut start = 0;
@@ -236,7 +236,7 @@ impl<'a, S: Scalar> InRegions<'a, S> {
     }
 }
 
-impl Open {
+impl GrowingSphere {
     /// Returns the sphere with the particles of its next shell added. `near` has these particles in the order of
     /// distance; `n` is the number of all particles.
     fn grown(&self, near: Vec<ParticleInSphere>, n: u64, reach: f64, most: f64) -> Self {
