@@ -68,7 +68,10 @@ fn folders_with_other_files() {
     assert_eq!(snapshot.points.len(), 160);
     assert!(snapshot.notes.join("\n").contains("2 other files are ignored"), "{:?}", snapshot.notes);
     fs::copy(stored("gizmo.hdf5"), folder.file("other.hdf5")).unwrap();
-    refused(&folder.0, &["is a folder with 2 snapshots", "other.hdf5", "snap_099.0.hdf5", "name one of them"]);
+    refused(
+        &folder.0,
+        &["is a folder with 2 snapshots", "other.hdf5", "snap_099.0.hdf5", "give the path of one of them"],
+    );
 }
 
 /// Dark energy, radiation and neutrinos are not used, and noted if they matter.

@@ -62,7 +62,7 @@ impl Columns {
     /// Returns the columns of a table of fields. `names` is empty if the table has no names.
     pub(super) fn fields(names: Vec<String>, width: usize, chosen: &[String]) -> Result<Self, String> {
         if width == 0 {
-            return Err("has no column that holds numbers".into());
+            return Err("has no column of numbers".into());
         }
         if chosen.is_empty() {
             let (coordinates, taken) = ((0..width).collect(), Taken::AllFields);
@@ -137,11 +137,11 @@ impl Columns {
             let advice = match columns.coordinates.contains(&column) {
                 true => ADVICE,
                 false if columns.mass == Some(column) => {
-                    "Its name makes it the mass: rename it, or read no masses (ReadOptions::masses)"
+                    "its name makes it the mass: rename it, or disable masses (ReadOptions::masses)"
                 }
-                false => "Its name makes it a velocity: rename it, or read no velocities (ReadOptions::velocities)",
+                false => "its name makes it a velocity: rename it, or disable velocities (ReadOptions::velocities)",
             };
-            return Err(format!("column {name} holds {why}, which cannot be read as numbers. {advice}"));
+            return Err(format!("column {name} holds {why}, which cannot be read as numbers; {advice}"));
         }
         for (role, what) in [(&mut columns.id, "ids"), (&mut columns.kind, "types")] {
             if let Some((column, why)) = role.and_then(|column| Some((column, no_numbers(column)?))) {
@@ -170,7 +170,7 @@ impl Columns {
         {
             let [first, other] = [first, other].map(|column| shorten(self.names[column].as_bytes()));
             return Err(format!(
-                "columns {first} and {other} have different units: coordinates must have one. {ADVICE}"
+                "columns {first} and {other} have different units; all coordinates must have the same unit; {ADVICE}"
             ));
         }
         let names: Vec<String> = units.iter().map(|(column, _)| shorten(self.names[*column].as_bytes())).collect();
@@ -183,7 +183,7 @@ impl Columns {
     /// Leaves out the column of types, since its value `text` is not a particle type.
     pub(super) fn leave_out_types(&mut self, text: &str) {
         if let Some(column) = self.kind.take() {
-            self.leave_out(column, format!("'{text}' is no particle type"));
+            self.leave_out(column, format!("'{text}' is not a particle type"));
         }
     }
 
@@ -205,7 +205,7 @@ impl Columns {
         let found = self.coordinates.iter().find_map(|&column| Some((column, no_numbers(column)?)));
         found.map_or(Ok(()), |(column, why)| {
             let name = shorten(self.names[column].as_bytes());
-            Err(format!("column {name} holds {why}, which cannot be read as numbers. {FIELDS_ADVICE}"))
+            Err(format!("column {name} holds {why}, which cannot be read as numbers; {FIELDS_ADVICE}"))
         })
     }
 
@@ -272,7 +272,7 @@ impl Columns {
         for (column, why) in weights {
             if is_quantity {
                 let name = shorten(self.names[column].as_bytes());
-                self.remarks.push(format!("column {name} is taken for a coordinate. {ADVICE}"));
+                self.remarks.push(format!("column {name} is used as a coordinate; {ADVICE}"));
                 rest.push(column);
                 rest.sort_unstable();
             } else {
@@ -280,7 +280,7 @@ impl Columns {
             }
         }
         let named: Vec<(usize, &str)> = rest.iter().map(|&column| (column, self.names[column].as_str())).collect();
-        let sky = longitude_and_latitude(&named).map_err(|message| format!("{message}. {ADVICE}"))?;
+        let sky = longitude_and_latitude(&named).map_err(|message| format!("{message}; {ADVICE}"))?;
         if let Some(pair) = sky {
             let (kept, others) = rest.iter().partition(|column| pair.contains(column) || lower[**column] == "z");
             rest = kept;
@@ -344,7 +344,7 @@ impl Columns {
         if !(1..=10).contains(&dim) {
             let left_out = self.described();
             let left_out = if left_out.is_empty() { left_out } else { format!("; left out: {left_out}") };
-            return Err(format!("has {dim} columns of coordinates; points have 1 to 10{left_out}. {ADVICE}"));
+            return Err(format!("has {dim} columns of coordinates; points must have 1 to 10{left_out}; {ADVICE}"));
         }
         if speeds != 0 && speeds != dim {
             return Err(format!("has {dim} columns of coordinates, but {speeds} of velocities"));
@@ -366,7 +366,7 @@ impl Columns {
         let (described, mut notes) = (self.described(), self.remarks.clone());
         let advice = if matches!(self.taken, Taken::Fields | Taken::AllFields) { FIELDS_ADVICE } else { ADVICE };
         if !described.is_empty() {
-            notes.insert(0, format!("columns left out: {described}. {advice}"));
+            notes.insert(0, format!("columns left out: {described}; {advice}"));
         }
         notes
     }
@@ -377,10 +377,10 @@ impl Columns {
         match (self.taken, name) {
             (Taken::ByName, Some(name)) => format!(", in the column {name}"),
             (Taken::ByName | Taken::Rest | Taken::Fields, None) => String::new(),
-            (Taken::Rest, Some(name)) => format!(", in the column {name}. {ADVICE}"),
+            (Taken::Rest, Some(name)) => format!(", in the column {name}; {ADVICE}"),
             (Taken::Fields, Some(name)) => format!(", in the field {name}"),
-            (Taken::AllFields, Some(name)) => format!(", in the field {name}. {FIELDS_ADVICE}"),
-            (Taken::AllFields, None) => format!(". {FIELDS_ADVICE}"),
+            (Taken::AllFields, Some(name)) => format!(", in the field {name}; {FIELDS_ADVICE}"),
+            (Taken::AllFields, None) => format!("; {FIELDS_ADVICE}"),
         }
     }
 
@@ -413,10 +413,10 @@ fn numbered(width: usize) -> Vec<String> {
 }
 
 /// Advice in messages about columns that were wrongly read as coordinates.
-pub(super) const ADVICE: &str = "Choose the columns that are coordinates (ReadOptions::columns)";
+pub(super) const ADVICE: &str = "choose the coordinate columns (ReadOptions::columns)";
 
 /// Advice in messages about columns that were wrongly read as fields.
-pub(super) const FIELDS_ADVICE: &str = "Choose the fields that are wanted (read_fields)";
+pub(super) const FIELDS_ADVICE: &str = "choose the fields to read (read_fields)";
 
 /// Returns the names of the columns that are coordinates without a choice; empty if there are none.
 pub(super) fn own_coordinates(names: &[String]) -> Vec<String> {

@@ -69,7 +69,7 @@ impl Epoch {
             (Some(time), Some(z)) => {
                 let doubt = said.has_matter.then(|| {
                     Doubt::Assumed(format!(
-                        "its header has time {time} at redshift 0, as runs have that are not comoving: velocities are taken as they are"
+                        "its header has time {time} at redshift 0, as in runs that are not comoving: velocities are assumed to be peculiar"
                     ))
                 });
                 Self { doubt, ..none(Some(z)) }
@@ -77,22 +77,21 @@ impl Epoch {
             (Some(a), None) if must && a > 0.0 => comoving(a, None),
             (Some(a), None) if said.has_matter && a > 0.0 && a <= 1.0 => {
                 let text = format!(
-                    "its header has time {a}, matter and no redshift: the time is taken for the scale factor, and velocities for over its root"
+                    "its header has time {a}, matter and no redshift: the time is assumed to be the scale factor a, and velocities to be divided by sqrt(a)"
                 );
                 Self { doubt: Some(Doubt::Assumed(text)), ..comoving(a, None) }
             }
             (None, Some(z)) if must || z != 0.0 => {
                 let doubt = (!must).then(|| {
                     Doubt::Assumed(format!(
-                        "its header has redshift {z} and no time: the run is taken for comoving, and velocities for over the root of the \
-                         scale factor"
+                        "its header has redshift {z} and no time: the run is assumed to be comoving, and velocities to be divided by sqrt(a)"
                     ))
                 });
                 Self { doubt, ..comoving(1.0 / (1.0 + z), Some(z)) }
             }
             (time, None) if must => {
                 let time = time.map_or("no time".into(), |time| format!("time {time}"));
-                conflict(None, format!("its header is of a comoving run, and has {time} and no redshift"))
+                conflict(None, format!("its header is that of a comoving run, but has {time} and no redshift"))
             }
             (_, redshift) => none(redshift),
         }

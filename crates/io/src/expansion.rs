@@ -74,7 +74,7 @@ impl Expansion {
             return None;
         }
         let ratio = ratio.map_or(String::new(), |ratio| {
-            format!("; with what is not used, E(z)^2 at redshift {z} is {ratio:.6} times as large")
+            format!("; with these terms, E(z)^2 at redshift {z} would be {ratio:.6} times as large")
         });
         Some(format!(
             "terms of the cosmology that are not used: {}. Spheres, profiles and expected mass functions are for the expansion rate E(z) of \

@@ -214,7 +214,8 @@ fn fill_places<T: Pod + Send + Sync>(
 ) -> Result<Vec<T>> {
     let types = reading.types().filter(|types| !types.is_all());
     let (cuts, kept) = cut(reading, pieces, types, &places);
-    let values = kept.checked_mul(width as u64).ok_or_else(|| Error::file(path, "has more values than memory"))?;
+    let values =
+        kept.checked_mul(width as u64).ok_or_else(|| Error::file(path, "has a size that overflows 64 bits"))?;
     reading.expect(values * size_of::<T>() as u64);
     memory_limit::check(path, values.saturating_mul(size_of::<T>() as u64))?;
     // The system provides zeroed memory without writing it.

@@ -68,7 +68,7 @@ pub(super) fn only_snapshot(folder: &Path) -> Result<(PathBuf, Option<String>)> 
             Ok((one, (others > 0).then_some(note)))
         }
         (0, _) | (_, None) => {
-            let message = "is a folder without a snapshot of Gadget's kind (HDF5 or binary); name the file to read";
+            let message = "is a folder without Gadget snapshots (HDF5 or binary); give the path of the file to read";
             Err(Error::file(folder, message))
         }
         (n, Some(last)) => {
@@ -76,7 +76,8 @@ pub(super) fn only_snapshot(folder: &Path) -> Result<(PathBuf, Option<String>)> 
             let name = |file: &PathBuf| file.file_name().unwrap_or_default().to_string_lossy().into_owned();
             let listed: Vec<String> = found.iter().take(MOST_LISTED).map(name).collect();
             let more = if n > MOST_LISTED { " and others" } else { "" };
-            let message = format!("is a folder with {n} snapshots: {}{more}; name one of them", listed.join(", "));
+            let message =
+                format!("is a folder with {n} snapshots: {}{more}; give the path of one of them", listed.join(", "));
             Err(Error::file(folder, message))
         }
     }

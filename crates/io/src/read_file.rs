@@ -163,13 +163,16 @@ fn uncompressed_prefix(path: &Path, n: u64) -> Result<Vec<u8>> {
 /// Errors: options that the format does not support; those of [`read`].
 fn read_as(format: &dyn FileFormat, path: &Path, reading: &Reading<'_>) -> Result<Snapshot> {
     if reading.options.skip_missing && !format.is_text_table() {
-        return Err(Error::file(path, "is no text table; rows with missing values are skipped in those alone"));
+        return Err(Error::file(
+            path,
+            "is not a text table; rows with missing values can be skipped only in text tables",
+        ));
     }
     if format.is_of_simulations() && reading.is_of_fields {
-        return Err(Error::file(path, "is a snapshot of a simulation, and no table of fields"));
+        return Err(Error::file(path, "is a snapshot of a simulation, not a table of fields"));
     }
     if format.is_of_simulations() && !reading.options.columns.is_empty() {
-        return Err(Error::file(path, "is a snapshot of a simulation, and has no columns to choose"));
+        return Err(Error::file(path, "is a snapshot of a simulation, whose columns cannot be chosen"));
     }
     format.read(path, reading)
 }

@@ -161,7 +161,7 @@ impl<'a> Reading<'a> {
                 return Ok(None);
             }
             let must = <u8 as Target>::MUST;
-            let message = format!("row {} of {name} is not {must}, and types are to be chosen", row + 1);
+            let message = format!("row {} of {name} is not {must}, but types were requested", row + 1);
             return Err(Error::file(path, message));
         }
         let counts = counts(each.chunk_by(|a, b| a == b).map(|run| (run[0], run.len() as u64)));
@@ -260,8 +260,7 @@ impl<'a> Reading<'a> {
     /// Returns an error if a file changed since it was first opened.
     pub(super) fn finish(self) -> Result<()> {
         for (path, stamp) in self.stamps.into_inner().unwrap_or_else(PoisonError::into_inner) {
-            let meta =
-                std::fs::metadata(&path).map_err(|error| Error::io(&path, "cannot be looked at again", error))?;
+            let meta = std::fs::metadata(&path).map_err(|error| Error::io(&path, "cannot read metadata", error))?;
             if Stamp::of(&meta) != stamp {
                 return Err(changed(&path));
             }
@@ -308,5 +307,5 @@ impl<'a> Reading<'a> {
 }
 
 fn changed(path: &Path) -> Error {
-    Error::file(path, "changed while it was read; read it again when nothing writes to it")
+    Error::file(path, "changed while it was read; read it again when no program writes to it")
 }

@@ -69,7 +69,7 @@ impl Detected {
     pub(super) fn format(self, path: &Path) -> Result<&'static dyn FileFormat> {
         match self {
             Self::Known(format) => Ok(format),
-            Self::Gzip => Err(Error::file(path, "is compressed twice; uncompress it once")),
+            Self::Gzip => Err(Error::file(path, "is compressed twice; uncompress it once (gzip -d)")),
             Self::Unreadable(what) => Err(Error::file(path, what)),
         }
     }

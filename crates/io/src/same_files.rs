@@ -147,7 +147,7 @@ fn difference(files: &[Files<'_>]) -> String {
         let b0 = b.0.split_once(' ').map_or(b.0.as_str(), |(_, rest)| rest);
         return format!("{text} {} on {} and {b0} on {}; all ranks must read the same files", a.0, a.1, b.1);
     }
-    "ranks read other files; all ranks must read the same files".into()
+    "ranks read different files; all ranks must read the same files".into()
 }
 
 /// Lists the numbers of the ranks that `is_wanted` selects, at most the first eight.

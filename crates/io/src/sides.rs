@@ -18,7 +18,8 @@ fn cube(sides: &[f64]) -> std::result::Result<Option<f64>, String> {
         return Ok(Some(first).filter(|&side| side > 0.0));
     }
     let sides: Vec<String> = sides.iter().map(f64::to_string).collect();
-    let must = if is_valid { "only cubes are periodic" } else { "sides must be finite and not below 0" };
+    let must =
+        if is_valid { "the sides of a periodic box must be equal" } else { "sides must be finite and not below 0" };
     Err(format!("has a box with sides of {}; {must}", sides.join(", ")))
 }
 
@@ -67,10 +68,10 @@ impl ReadOptions {
         match cube(sides) {
             Ok(side) => Ok(side),
             Err(text) if self.open => {
-                notes.push(text + ": it is taken for open");
+                notes.push(text + ": it is treated as open");
                 Ok(None)
             }
-            Err(text) => Err(Error::file(path, text + "; as an open one it can be read (ReadOptions::open)")),
+            Err(text) => Err(Error::file(path, text + "; set ReadOptions::open to treat it as open")),
         }
     }
 }
@@ -90,7 +91,10 @@ mod tests {
             (told(&[2.0; 3]), told(&[2.0, 3.0, 2.0]).0, told(&[2.0, 3.0]).1.len()),
             ((Some(2.0), vec![]), None, 1)
         );
-        assert_eq!(of(&[2.0, 2.0, 3.5]), Err("has a box with sides of 2, 2, 3.5; only cubes are periodic".into()));
+        assert_eq!(
+            of(&[2.0, 2.0, 3.5]),
+            Err("has a box with sides of 2, 2, 3.5; the sides of a periodic box must be equal".into())
+        );
         let chosen = |sides: &[f64], chosen: &[&str]| {
             let mut notes = vec![];
             (of_chosen(sides, &["x", "y"], chosen, &mut notes), notes.len())

@@ -45,7 +45,7 @@ fn nodes(yaml: &str) -> Result<Vec<Node>, String> {
     let mut open: Vec<(usize, usize)> = vec![];
     let mut bytes = 0;
     loop {
-        let (event, _) = parser.next_token().map_err(|error| format!("is no YAML: {error}"))?;
+        let (event, _) = parser.next_token().map_err(|error| format!("is not YAML: {error}"))?;
         let at = nodes.len();
         match event {
             Event::StreamEnd => return Ok(nodes),
@@ -64,11 +64,11 @@ fn nodes(yaml: &str) -> Result<Vec<Node>, String> {
             }
             Event::MappingEnd | Event::SequenceEnd => {
                 nodes.push(Node::End);
-                let (anchor, start) = open.pop().ok_or("is no YAML")?;
+                let (anchor, start) = open.pop().ok_or("is not YAML")?;
                 anchors.insert(anchor, start..at + 1);
             }
             Event::Alias(anchor) => {
-                let copied = anchors.get(&anchor).cloned().ok_or("has an alias of what it is in")?;
+                let copied = anchors.get(&anchor).cloned().ok_or("has an alias of a node that contains it")?;
                 let copied = nodes[copied].to_vec();
                 bytes +=
                     copied.iter().map(|node| if let Node::Scalar(text) = node { text.len() } else { 0 }).sum::<usize>();

@@ -44,24 +44,28 @@ impl Container {
     pub(super) fn read(source: &mut Source, room: u64) -> Told<Self> {
         let at = source.at();
         if room < HEADER {
-            return Err(format!("a header of {HEADER} bytes is due at byte {at}, {room} are there"));
+            return Err(format!("expected a header of {HEADER} bytes at byte {at}, got {room}"));
         }
         let [version, _, flags, word, header @ ..]: [u8; HEADER as usize] = source.array().map_err(told)?;
         let number = |i: usize| u64::from(u32::from_le_bytes(std::array::from_fn(|k| header[4 * i + k])));
         let (bytes, block, compressed) = (number(0), number(1), number(2));
         if !(1..=2).contains(&version) {
-            return Err(format!("version {version} of Blosc's format at byte {at}; 1 and 2 can be read"));
+            return Err(format!(
+                "version {version} of Blosc's format at byte {at} is not supported; it must be 1 or 2"
+            ));
         }
         if compressed < HEADER || compressed > room {
-            return Err(format!("{compressed} bytes are promised at byte {at}, {room} are there"));
+            return Err(format!("expected {compressed} bytes at byte {at}, got {room}"));
         }
         if bytes > compressed * MOST_RATIO || block > LARGEST_BLOCK || (block == 0 && bytes > 0) {
-            return Err(format!("{compressed} bytes at byte {at} promise {bytes} in blocks of {block}"));
+            return Err(format!(
+                "{compressed} bytes at byte {at} cannot decompress to {bytes} bytes in blocks of {block}"
+            ));
         }
         let own = Self { at, flags, word: usize::from(word.max(1)), bytes, block, compressed };
         let places = if flags & COPY != 0 { bytes } else { 4 * own.blocks() };
         if HEADER + places > compressed {
-            return Err(format!("{compressed} bytes at byte {at} have no room for {bytes} in blocks of {block}"));
+            return Err(format!("{compressed} bytes at byte {at} are too few for {bytes} bytes in blocks of {block}"));
         }
         Ok(own)
     }
@@ -133,18 +137,18 @@ impl Container {
                 due
             }
             4 => {
-                let window = zstd_window(packed).ok_or("is no frame of Zstandard")?;
+                let window = zstd_window(packed).ok_or("is not a frame of Zstandard")?;
                 if window > (due as u64).max(1 << 23) {
-                    return Err(format!("asks for {window} bytes to unpack {due}"));
+                    return Err(format!("needs {window} bytes to decompress {due}"));
                 }
                 ruzstd::decoding::FrameDecoder::new().decode_all(packed, out).map_err(|error| error.to_string())?
             }
             other => {
                 let name = ["BloscLZ", "", "Snappy"].get(usize::from(other)).copied().unwrap_or("an unknown code");
-                return Err(format!("is compressed by {name}; Zstandard, LZ4 and zlib can be read"));
+                return Err(format!("is compressed by {name}; it must be compressed by Zstandard, LZ4 or zlib"));
             }
         };
-        if n == due { Ok(()) } else { Err(format!("unpacks to {n} bytes where {due} are due")) }
+        if n == due { Ok(()) } else { Err(format!("must decompress to {due} bytes, got {n}")) }
     }
 }
 

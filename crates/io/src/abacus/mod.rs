@@ -102,7 +102,7 @@ impl Scan {
                 asdf.names("data").iter().take(20).map(|name| name.escape_debug().to_string()).collect();
             let names = if names.is_empty() { "none".to_string() } else { names.join(", ") };
             let message =
-                format!("is an ASDF file without an array rvint or pack9, the particles of Abacus; its data: {names}");
+                format!("is an ASDF file without the particle array rvint or pack9 of Abacus; its arrays: {names}");
             return Err(Error::file(path, message));
         };
         let (datatype, width) = if name == "rvint" { ("int32", 3) } else { ("uint8", 9) };
@@ -122,7 +122,10 @@ impl Scan {
         }
         let header = |key: &str| USED.iter().zip(numbers).find(|(own, _)| **own == key).and_then(|(_, number)| number);
         let Some(box_size) = header("BoxSize").filter(|&side| side > 0.0) else {
-            return Err(Error::file(path, "has no BoxSize above 0 in its header, of which positions are parts"));
+            return Err(Error::file(
+                path,
+                "must have BoxSize above 0 in its header, because positions are fractions of the box",
+            ));
         };
         let (redshift, mass) = (header("Redshift"), header("ParticleMassHMsun").filter(|&mass| mass > 0.0));
         let background = Background {
@@ -158,7 +161,7 @@ impl Scan {
     fn warnings(&self) -> impl Iterator<Item = String> {
         let part = self.fraction.filter(|&fraction| fraction != 1.0).map(|fraction| {
             format!(
-                "it holds a part of the particles, {fraction}, as its header says; masses are those of single particles"
+                "its header says that it holds the fraction {fraction} of the particles; masses are those of single particles"
             )
         });
         part.into_iter().chain(self.expansion.note(&self.background, self.redshift))

@@ -101,7 +101,7 @@ impl<'a> File<'a> {
         for (band, counted) in (0..).zip(counted) {
             let (particles, is_in_cell, last) = counted?;
             if cell.is_none() && !is_in_cell && particles > 0 {
-                return Err(Error::file(self.path, "has particles in pack9 before the header of a cell"));
+                return Err(Error::file(self.path, "array pack9 has particles before the first cell header"));
             }
             all.push(Band { file: self, rows: rows(band), particles, cell, wants });
             cell = last.or(cell);

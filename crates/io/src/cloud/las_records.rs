@@ -174,7 +174,7 @@ fn of_keys(data: &[u8]) -> Vec<String> {
         }
         (Some(1) | None, Some(projected), None) => notes.push(of(&system(projected))),
         (Some(1), None, Some(base)) => notes.push(of(&format!("a projection of {}", system(base)))),
-        (Some(1), None, None) => notes.push(of("a projection that is not named")),
+        (Some(1), None, None) => notes.push(of("an unnamed projection")),
         (Some(3), _, Some(base)) => notes.push(of(&format!("{}, geocentric", system(base)))),
         (Some(2) | None, None, Some(base)) => notes.push(of(&format!("{}, longitudes and latitudes", system(base)))),
         (None, None, None) => {}
@@ -192,7 +192,7 @@ fn of_keys(data: &[u8]) -> Vec<String> {
     }
     match (find(3076), find(4099)) {
         (Some(length), Some(height)) if length != height => notes.push(format!(
-            "x and y are in {}, but z is in {}: numbers stay as they are, and distances between points are wrong",
+            "x and y are in {}, but z is in {}: coordinates are not converted, so distances between points are wrong",
             unit(length),
             unit(height)
         )),

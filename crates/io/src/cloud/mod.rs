@@ -122,7 +122,8 @@ impl Cloud<'_> {
         match self.fields.iter().find(|field| due(field).is_none_or(|due| due > len)) {
             None => Ok(()),
             Some(_) => {
-                let message = format!("truncated: its header promises {} points, and {len} bytes are there", self.rows);
+                let message =
+                    format!("truncated: its header declares {} points, but the file has {len} bytes", self.rows);
                 Err(self.error(message))
             }
         }
@@ -235,7 +236,7 @@ impl Cloud<'_> {
                 format!("{name} in {}", unit(slot).map_or("no unit".into(), |unit| shorten(unit.as_bytes())))
             });
             any.then(|| {
-                format!("units that are not used: {}; numbers stay as they are", each.collect::<Vec<_>>().join(", "))
+                format!("units that are not used: {}; values are not converted", each.collect::<Vec<_>>().join(", "))
             })
         };
         if !reading.is_of_fields {

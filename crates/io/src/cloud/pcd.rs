@@ -87,7 +87,7 @@ impl Header {
         let encoding = loop {
             let rest = bytes.get(at..).unwrap_or_default();
             let Some(end) = rest.iter().position(|&byte| byte == line_end) else {
-                return Err("is no whole PCD file: its header has no line DATA".into());
+                return Err("is not a valid PCD file: its header has no line DATA".into());
             };
             at += end + 1;
             lines += 1;
@@ -106,7 +106,7 @@ impl Header {
                         ["binary_compressed"] => Encoding::Compressed,
                         _ => {
                             return Err(format!(
-                                "line {lines}: data are {}; ascii, binary and binary_compressed can be read",
+                                "line {lines}: DATA is {}; it must be ascii, binary or binary_compressed",
                                 shorten(line)
                             ));
                         }
@@ -116,7 +116,7 @@ impl Header {
                 | "POINTS" => {
                     found.push((key, values));
                 }
-                _ => return Err(format!("line {lines}: '{}' is no line of a PCD header", shorten(line))),
+                _ => return Err(format!("line {lines}: '{}' is not a line of a PCD header", shorten(line))),
             }
         };
         let of = |key: &str| found.iter().find(|(own, _)| own == key).map(|(_, values)| &values[..]);
@@ -124,7 +124,7 @@ impl Header {
         let n = names.len();
         let numbers = |key: &str| -> std::result::Result<Option<Vec<u64>>, String> {
             let parse = |value: &String| {
-                value.parse().map_err(|_| format!("{key} '{}' is no whole number", shorten(value.as_bytes())))
+                value.parse().map_err(|_| format!("{key} '{}' is not a whole number", shorten(value.as_bytes())))
             };
             of(key).map(|values| values.iter().map(parse).collect()).transpose()
         };
@@ -137,11 +137,11 @@ impl Header {
         let counts = numbers("COUNT")?.unwrap_or_else(|| vec![1; n]);
         let kinds: Vec<char> = of("TYPE").unwrap_or_default().iter().filter_map(|kind| kind.chars().next()).collect();
         if n == 0 || [sizes.len(), counts.len(), kinds.len()].iter().any(|&len| len != n) {
-            return Err("its header must have FIELDS, and as many values in SIZE, TYPE and COUNT".into());
+            return Err("its header must have FIELDS, and the same number of values in SIZE, TYPE and COUNT".into());
         }
         let (width, height) = (scalar("WIDTH")?, scalar("HEIGHT")?.unwrap_or(1));
         let product =
-            width.map(|width| width.checked_mul(height).ok_or("has WIDTH x HEIGHT beyond 2^64")).transpose()?;
+            width.map(|width| width.checked_mul(height).ok_or("has WIDTH x HEIGHT above 2^64")).transpose()?;
         let points = match (scalar("POINTS")?, product) {
             (Some(points), Some(product)) if points != product => {
                 return Err(format!("has {points} POINTS, but WIDTH x HEIGHT is {product}"));
@@ -174,7 +174,7 @@ impl Header {
             ('U', 8) => Number::U64,
             (kind, size) => {
                 let name = shorten(self.names[field].as_bytes());
-                return Err(format!("field {name} has TYPE {kind} and SIZE {size}, which are no number"));
+                return Err(format!("field {name} has TYPE {kind} and SIZE {size}, which is not a number type"));
             }
         })
     }
@@ -195,7 +195,7 @@ fn is_padding(name: &str) -> bool {
 
 fn cloud<'a>(path: &'a Path, mut source: Source, header: &Header) -> Result<Cloud<'a>> {
     let record = header.record().filter(|&record| record > 0);
-    let record = record.ok_or_else(|| source.error("its header has points without bytes"))?;
+    let record = record.ok_or_else(|| source.error("its header declares points of 0 bytes"))?;
     let is_compressed = header.encoding == Encoding::Compressed;
     let spool = if is_compressed { Some(uncompressed(path, &mut source, header, record)?) } else { None };
     let first = if is_compressed { 0 } else { header.at };
@@ -257,10 +257,11 @@ fn uncompressed(path: &Path, source: &mut Source, header: &Header, record: u64) 
     let due = record.checked_mul(header.points);
     if due != Some(whole) {
         let (points, whole) = (header.points, whole);
-        return Err(source.error(format!("has {whole} bytes of data; {points} points of {record} bytes are promised")));
+        return Err(source
+            .error(format!("has {whole} bytes of data, but its header declares {points} points of {record} bytes")));
     }
     if packed > source.left() || whole > packed.saturating_mul(MOST_BYTES) {
-        let message = format!("truncated: {packed} compressed bytes are due, and {} are there", source.left());
+        let message = format!("truncated: expected {packed} compressed bytes, got {}", source.left());
         return Err(source.error(message));
     }
     let mut bytes = room(path, packed)?;
@@ -269,7 +270,7 @@ fn uncompressed(path: &Path, source: &mut Source, header: &Header, record: u64) 
     let mut data = room(path, whole)?;
     lzf::decode(&bytes, &mut data, whole as usize).map_err(|message| source.error(message))?;
     if data.len() as u64 != whole {
-        return Err(source.error(format!("has compressed data of {} bytes; {whole} are promised", data.len())));
+        return Err(source.error(format!("has compressed data of {} bytes; it must have {whole}", data.len())));
     }
     Spool::of(Cursor::new(data), path)
 }
@@ -341,7 +342,7 @@ fn read_text(path: &Path, reading: &Reading<'_>, source: &Source, header: &Heade
                 continue;
             }
             if line.len() != place {
-                let message = format!("line {}: {} values where its header promises {place}", number, line.len());
+                let message = format!("line {}: {} values, but its header declares {place}", number, line.len());
                 return Err(Error::file(path, message));
             }
             places.iter().for_each(|&place| record.push_field(line[place]));

@@ -44,7 +44,7 @@ fn header(source: &mut Source) -> Result<Header> {
     let bytes = source.prefix(LONGEST_HEADER)?;
     let mark = if bytes.starts_with(b"\xef\xbb\xbf") { 3 } else { 0 };
     let mut header =
-        Header::parse(&bytes[mark..]).map_err(|message| source.error(format!("is no whole PLY file: {message}")))?;
+        Header::parse(&bytes[mark..]).map_err(|message| source.error(format!("is not a valid PLY file: {message}")))?;
     header.at += mark as u64;
     Ok(header)
 }
@@ -52,7 +52,8 @@ fn header(source: &mut Source) -> Result<Header> {
 /// Returns the index of the vertices among the elements.
 fn vertices(header: &Header, source: &Source) -> Result<usize> {
     let place = header.elements.iter().position(|element| element.name == "vertex" && element.count > 0);
-    let place = place.ok_or_else(|| source.error("has no points: no element vertex of its header has any"))?;
+    let place =
+        place.ok_or_else(|| source.error("has no points: its header must have an element vertex that is not empty"))?;
     let has =
         |axis: &str| header.elements[place].properties.iter().any(|property| property.name.eq_ignore_ascii_case(axis));
     match ["x", "y", "z"].iter().find(|axis| !has(axis)) {
@@ -82,7 +83,7 @@ fn cloud<'a>(path: &'a Path, source: &Source, header: &Header, big_endian: bool)
         let list = vertex.properties.iter().find(|property| property.length.is_some());
         let name = list.map_or("", |property| property.name.as_str());
         return Err(source.error(format!(
-            "the property {} of its vertices is a list: such points cannot be read",
+            "the property {} of its vertices is a list; it must be a number",
             shorten(name.as_bytes())
         )));
     };
@@ -264,13 +265,13 @@ fn read_text(path: &Path, reading: &Reading<'_>, source: &Source, header: &Heade
         Ok(None)
     })?;
     if longer > 0 {
-        snapshot.notes.push(format!("vertices with values that no property has, which are not read: {longer}"));
+        snapshot.notes.push(format!("values without a property are not read; vertices that have them: {longer}"));
     }
     let (rest, due) = (lines.count_rest()?, lines_of(&header.elements[place + 1..]));
     if rest > due {
         snapshot.notes.push(format!("lines after the last element that are not read: {}", rest - due));
     } else if rest < due {
-        snapshot.notes.push(format!("truncated: {rest} of {due} lines of the elements that are not read are there"));
+        snapshot.notes.push(format!("truncated: {rest} of {due} lines of the unread elements exist"));
     }
     text::finish(path, snapshot, reading, None)
 }
@@ -287,7 +288,7 @@ fn push(line: &[u8], vertex: &Element, record: &mut Record) -> std::result::Resu
             continue;
         }
         let count = std::str::from_utf8(word).ok().and_then(|word| word.parse::<usize>().ok());
-        let count = count.ok_or_else(|| format!("'{}' is no length of a list", shorten(word)))?;
+        let count = count.ok_or_else(|| format!("'{}' is not the length of a list", shorten(word)))?;
         if count > 0 {
             words.nth(count - 1).ok_or_else(ends)?;
         }

@@ -66,7 +66,7 @@ impl TextCloud<'_> {
             if let Some(&column) = wrong {
                 let word = shorten(record.get(column));
                 let name = shorten(self.names[column].as_bytes());
-                return Err(refuse(format!("{place}, column {name}: {word} is no coordinate")));
+                return Err(refuse(format!("{place}, column {name}: {word} is not a coordinate")));
             }
             rows.push(&record).map_err(|message| refuse(format!("{place}: {message}")))?;
         }

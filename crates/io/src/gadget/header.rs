@@ -122,10 +122,10 @@ impl Header {
         for t in 0..types {
             let (own, all) = (word(here + 8 * t), word(counts + 8 * t));
             if t >= 6 && (own > 0 || all > 0) {
-                return Err(format!("has {all} particles of type {t}; types 0 to 5 can be read"));
+                return Err(format!("has {all} particles of type {t}; types must be 0 to 5"));
             }
             if own > len {
-                return Err(format!("its header promises {own} particles of type {t}, but the file has {len} bytes"));
+                return Err(format!("its header declares {own} particles of type {t}, but the file has {len} bytes"));
             }
         }
         let of = |from: usize, t: usize| if t < types { word(from + 8 * t) } else { 0 };
@@ -165,7 +165,7 @@ impl Header {
         if !is_gadget4 && bytes[204..].iter().any(|&byte| byte != 0) {
             found.push("bytes 204 to 255".into());
         }
-        (!found.is_empty()).then(|| format!("its header has what is not used: {}", found.join(", ")))
+        (!found.is_empty()).then(|| format!("its header has unused entries: {}", found.join(", ")))
     }
 
     /// Returns an error if a value of the header is impossible.

@@ -110,11 +110,11 @@ pub(super) fn unread(parts: &[Part]) -> Vec<String> {
     }
     let nameless = parts.iter().map(|part| part.unread.nameless).max().unwrap_or(0);
     if nameless > 0 {
-        notes.push(format!("{nameless} blocks follow those that are read, and have no names"));
+        notes.push(format!("{nameless} blocks without names are not read"));
     }
     if let Some(part) = parts.iter().find(|part| part.unread.bytes > 0) {
         let (bytes, path) = (part.unread.bytes, part.path.display());
-        notes.push(format!("{bytes} bytes at the end of {path} are no whole block and are not read"));
+        notes.push(format!("{bytes} bytes at the end of {path} are not a complete block and are not read"));
     }
     notes
 }
@@ -160,7 +160,7 @@ pub(super) fn scan_all(path: &Path, reading: &Reading<'_>) -> Result<(Part, Vec<
     let number: Option<u32> = path.extension().and_then(|e| e.to_str()?.parse().ok());
     if number.is_none_or(|k| k >= files) {
         let message =
-            format!("is one of {files} files of a snapshot, but its name ends in none of .0 to .{}", files - 1);
+            format!("is one of {files} files of a snapshot, but its name does not end in .0 to .{}", files - 1);
         return Err(Error::file(path, message));
     }
     let base = path.with_extension("");
@@ -198,7 +198,7 @@ fn check_counts(first: &Part, others: &[Part]) -> Result<()> {
         if found != promised {
             let files = others.len() + 1;
             let message = format!(
-                "its header promises {promised} particles of type {t} in all, but its {files} file(s) hold {found}"
+                "its header declares {promised} particles of type {t} in total, but its {files} file(s) hold {found}"
             );
             return Err(Error::file(&first.path, message));
         }
@@ -211,7 +211,7 @@ fn check_counts(first: &Part, others: &[Part]) -> Result<()> {
 fn scan(path: &Path, reading: &Reading<'_>) -> Result<Part> {
     let mut source = reading.open(path)?;
     let Some(layout) = Layout::sniff(&source.prefix(4096)?) else {
-        return Err(source.error("is not a Gadget snapshot: it begins neither with a header's length nor with HEAD"));
+        return Err(source.error("is not a Gadget snapshot: it must begin with the length of a header or with HEAD"));
     };
     if layout.labels {
         label(&mut source, layout)?;
@@ -219,7 +219,7 @@ fn scan(path: &Path, reading: &Reading<'_>) -> Result<Part> {
     let (at, bytes) = record(&mut source, "HEAD", layout)?;
     if !Layout::is_header(bytes) {
         let message =
-            format!("block HEAD has {bytes} bytes; a Gadget-2 header has 256, one of GADGET-4 48 and 24 a type");
+            format!("block HEAD has {bytes} bytes; it must have 256 (Gadget-2), or 48 and 24 per type (GADGET-4)");
         return Err(source.error(message));
     }
     source.seek(at)?;
@@ -268,7 +268,7 @@ fn scan(path: &Path, reading: &Reading<'_>) -> Result<Part> {
     if particles > 0 && part.block(Field::Pos).is_none() {
         let len = source.len();
         let message =
-            format!("its header promises {particles} particles, but the file of {len} bytes has no block POS");
+            format!("its header declares {particles} particles, but the file of {len} bytes has no block POS");
         return Err(source.error(message));
     }
     Ok(part)
@@ -278,7 +278,7 @@ fn scan(path: &Path, reading: &Reading<'_>) -> Result<Part> {
 fn place(part: &mut Part, source: &Source, field: Field, at: u64, bytes: u64) -> Result<()> {
     let (name, n) = (field.name(), part.all_values(field));
     if part.block(field).is_some() {
-        return Err(source.error(format!("block {name} comes twice, again at byte {at}")));
+        return Err(source.error(format!("block {name} occurs twice, again at byte {at}")));
     }
     let wide = match bytes {
         // This case includes a block without values, which is not read again.
@@ -301,7 +301,7 @@ fn place(part: &mut Part, source: &Source, field: Field, at: u64, bytes: u64) ->
 fn label(source: &mut Source, layout: Layout) -> Result<String> {
     let (at, bytes) = record(source, "label", layout)?;
     if bytes != 8 {
-        return Err(source.error(format!("a block's label is due at byte {at}: it has 8 bytes, here are {bytes}")));
+        return Err(source.error(format!("the block label at byte {at} must have 8 bytes, got {bytes}")));
     }
     let after = source.at();
     source.seek(at)?;
@@ -314,7 +314,7 @@ fn label(source: &mut Source, layout: Layout) -> Result<String> {
 fn record(source: &mut Source, name: &str, layout: Layout) -> Result<(u64, u64)> {
     let (start, left) = (source.at(), source.left());
     if left < 4 {
-        let message = format!("truncated: the marker of block {name} at byte {start} needs 4 bytes, {left} are there");
+        let message = format!("truncated: expected 4 bytes for the marker of block {name} at byte {start}, got {left}");
         return Err(source.error(message));
     }
     let bytes = source.u32(layout.big_endian)?;
@@ -322,7 +322,7 @@ fn record(source: &mut Source, name: &str, layout: Layout) -> Result<(u64, u64)>
     let wanted = u64::from(bytes) + 4;
     if left < wanted {
         return Err(source.error(format!(
-            "truncated: block {name} at byte {start} promises {bytes} bytes and a marker of 4, {left} are there"
+            "truncated: expected {bytes} bytes and a marker of 4 in block {name} at byte {start}, got {left}"
         )));
     }
     source.seek(at + u64::from(bytes))?;

@@ -95,7 +95,7 @@ fn parts(path: &Path, reading: &Reading<'_>) -> Result<Vec<Header>> {
         name.push(format!("#{file}"));
         let name = PathBuf::from(name);
         if !name.is_file() {
-            return Err(Error::file(name, format!("is missing: {} says that it is part of it", base.display())));
+            return Err(Error::file(name, format!("is missing: it belongs to the split file {}", base.display())));
         }
         let part = Header::read(name, reading)?;
         if let Some(first) = parts.first() {
@@ -109,7 +109,7 @@ fn parts(path: &Path, reading: &Reading<'_>) -> Result<Vec<Header>> {
     }
     let (ranks, promised) = (parts.iter().map(|part| part.ranks.len() as u64).sum::<u64>(), first.rows());
     if parts.is_empty() || ranks != promised {
-        let message = format!("maps {promised} ranks to files, but these have {ranks}");
+        let message = format!("maps {promised} ranks to files, but the files have {ranks}");
         return Err(Error::file(base, message));
     }
     Ok(parts)
@@ -123,7 +123,7 @@ fn blocks<'a>(header: &'a Header, variables: &[usize], reading: &Reading<'_>) ->
         for &variable in variables {
             let own = &header.variables[variable];
             let Some(number) = own.number.filter(|_| own.width > 0) else {
-                let message = format!("variable {} has values of {} bytes, which are no numbers", own.name, own.size);
+                let message = format!("variable {} has values of {} bytes, which are not numbers", own.name, own.size);
                 return Err(Error::file(&header.path, message));
             };
             let at = header.block(rank, variable)?;
@@ -144,7 +144,7 @@ fn blocks<'a>(header: &'a Header, variables: &[usize], reading: &Reading<'_>) ->
     let source = reading.open(&header.path)?;
     if bytes > source.len() {
         return Err(
-            source.error(format!("has {} bytes, but its ranks promise {bytes} of some variables", source.len()))
+            source.error(format!("has {} bytes, but its ranks declare {bytes} bytes of some variables", source.len()))
         );
     }
     Ok(pieces)
@@ -214,7 +214,10 @@ impl Variables {
             choose(chosen, &names, names.len()).map_err(refuse)?
         };
         if positions.len() > 10 && !reading.is_of_fields {
-            return Err(refuse(format!("{} variables are chosen; points have 1 to 10 coordinates", positions.len())));
+            return Err(refuse(format!(
+                "{} variables are chosen; points must have 1 to 10 coordinates",
+                positions.len()
+            )));
         }
         if positions.is_empty() {
             return Err(refuse("has no variable of numbers".into()));
@@ -228,7 +231,7 @@ impl Variables {
         if let Some(wide) = positions.iter().chain(&velocities).chain(&id).chain(&mass).find(|v| is_wide(v)) {
             let Some(variable) = header.variables.get(*wide) else { return Err(refuse("has no such variable".into())) };
             let message =
-                format!("variable {} has {} values a particle; it must have one", variable.name, variable.width);
+                format!("variable {} has {} values per particle; it must have one", variable.name, variable.width);
             return Err(refuse(message));
         }
         let own = own_positions(header).unwrap_or_default();
@@ -267,7 +270,7 @@ fn origin(header: &Header) -> Option<String> {
         .origin
         .iter()
         .any(|&side| side != 0.0)
-        .then(|| format!("its box begins at {sides}; coordinates stay as they are"))
+        .then(|| format!("its box begins at {sides}; coordinates are not shifted"))
 }
 
 /// Describes the files.

@@ -109,10 +109,9 @@ impl<'a, T> Band<'a, T> {
         }
         if buffers.now.len() != chunks.bytes {
             let (found, expected) = (buffers.now.len(), chunks.bytes);
-            return Err(self.column.error(format!(
-                "has a damaged chunk at byte {}: {found} bytes, and {expected} are expected",
-                place.at
-            )));
+            return Err(self
+                .column
+                .error(format!("has a damaged chunk at byte {}: expected {expected} bytes, got {found}", place.at)));
         }
         Ok(())
     }
@@ -199,7 +198,7 @@ fn inflate(from: &[u8], into: &mut Vec<u8>, whole: usize) -> std::result::Result
     let status = stream.decompress(from, into, FlushDecompress::Finish);
     match status {
         Ok(Status::StreamEnd) if stream.total_out() == whole as u64 => Ok(()),
-        Ok(_) => Err(format!("its {} bytes do not inflate to {whole}", from.len())),
+        Ok(_) => Err(format!("its {} bytes do not decompress to {whole}", from.len())),
         Err(error) => Err(error.to_string()),
     }
 }

@@ -96,7 +96,7 @@ impl<'a> Grid<'a> {
             return Err("has chunks without rows or columns".into());
         }
         let (rows, elements) = (u64::from(rows), u64::from(width));
-        let width = elements.checked_mul(shape.unit).ok_or("has rows of more numbers than HDF5 allows")?;
+        let width = elements.checked_mul(shape.unit).ok_or("has rows of more numbers than HDF5 allows (2^64)")?;
         let across = shape.width.div_ceil(width);
         let count = shape.rows.div_ceil(rows).checked_mul(across);
         let bytes = rows.checked_mul(width).and_then(|n| n.checked_mul(shape.number.size as u64));
@@ -146,7 +146,7 @@ impl Chunks {
         check_filters(&filters)?;
         // Every chunk takes at least one byte, of data or of the index.
         if grid.count > file.len {
-            return Err(format!("promises {} chunks in a file of {} bytes", grid.count, file.len));
+            return Err(format!("declares {} chunks in a file of {} bytes", grid.count, file.len));
         }
         let entries = entries(file, grid).map_err(|cause| format!("has a damaged index of chunks: {cause}"))?;
         if (entries.len() as u64) < grid.count {
@@ -171,11 +171,16 @@ impl Chunks {
                 base.checked_add(entry.address).filter(|at| at.checked_add(bytes).is_some_and(|end| end <= file.len));
             let Some(at) = at else {
                 let (at, len) = (entry.address, file.len);
-                return Err(format!("truncated: a chunk of {bytes} bytes is due at byte {at} of a file of {len}"));
+                return Err(format!(
+                    "truncated: expected a chunk of {bytes} bytes at byte {at}, but the file has {len} bytes"
+                ));
             };
             let most = if bytes.saturating_mul(DEFLATE_RATIO) < grid.bytes { FREE } else { u64::MAX };
             if grid.bytes > most || place.bytes != 0 {
-                return Err(format!("has a chunk of {bytes} bytes at byte {at} that cannot be one of {}", grid.bytes));
+                return Err(format!(
+                    "has a chunk of {bytes} bytes at byte {at}, which cannot decompress to {} bytes",
+                    grid.bytes
+                ));
             }
             *place = Place { at, bytes, mask: if is_plain { u32::MAX } else { entry.filter_mask } };
             found += 1;
@@ -185,7 +190,7 @@ impl Chunks {
             return Err(format!("has {} chunks, of which {} were never written", grid.count, grid.count - found));
         }
         if stored > file.len {
-            return Err(format!("has chunks of {stored} bytes in all in a file of {}", file.len));
+            return Err(format!("has chunks of {stored} bytes in total in a file of {}", file.len));
         }
         let (rows, width, across) = (grid.rows, grid.width as usize, grid.across as usize);
         Ok(Self { rows, width, across, bytes: grid.bytes as usize, filters, places })
@@ -265,12 +270,12 @@ fn from_tree(file: &File, grid: &Grid<'_>) -> Result<Vec<ChunkEntry>, String> {
         let start = storage.read_range(address, head).map_err(cause)?;
         let children = match start.as_ref() {
             [b'T', b'R', b'E', b'E', 1, _, low, high, ..] => usize::from(u16::from_le_bytes([*low, *high])),
-            _ => return Err(format!("no node of chunks at byte {address}")),
+            _ => return Err(format!("byte {address} is not a node of the chunk index")),
         };
         let bytes = head + children * (key + usize::from(offsets)) + key;
         read += bytes as u64;
         if read > storage.len() {
-            return Err("its nodes are more than the file".into());
+            return Err("its nodes are larger than the file".into());
         }
         let node = storage.read_range(address, bytes).map_err(cause)?;
         let node =

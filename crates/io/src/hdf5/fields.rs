@@ -48,7 +48,7 @@ pub(super) fn group(particle_type: u8) -> String {
 
 /// Returns the error or note on a field that has different units for different types.
 pub(super) fn mixed_units(field: &str) -> String {
-    format!("has {field} in different units for different types; read types of one unit alone (ReadOptions::types)")
+    format!("has {field} in different units for different types; choose types with the same unit (ReadOptions::types)")
 }
 
 /// The data to read from the parts of a snapshot.
@@ -85,7 +85,9 @@ impl Piece<'_> {
 
     pub(super) fn wrong_shape(&self, shape: &Shape, wanted: u64) -> String {
         let (Shape { rows, width, .. }, own) = (shape, self.rows);
-        format!("has {rows} rows of {width}; for the header's {own} particles it must have {own} rows of {wanted}")
+        format!(
+            "has {rows} rows of {width}; it must have {own} rows of {wanted}, as its header declares {own} particles"
+        )
     }
 
     /// Returns the mass of each particle in the header; `None` if the header states no mass for the type.
@@ -97,7 +99,7 @@ impl Piece<'_> {
     pub(super) fn missing(&self, names: &[&str]) -> Error {
         let (group, rows) = (group(self.particle_type), self.rows);
         let names = names.join(" or ");
-        self.part.file.error(format!("has no {group}/{names}, and its header promises {rows} particles of that type"))
+        self.part.file.error(format!("has no {group}/{names}, but its header declares {rows} particles of that type"))
     }
 }
 
@@ -135,7 +137,7 @@ impl Fields<'_> {
                 Some(known) if self.are_equal(known, &column)? => {}
                 Some(known) => {
                     let (known, other) = (&known.name, &column.name);
-                    let message = format!("has {known} and {other}, which differ: remove the one that is not meant");
+                    let message = format!("has {known} and {other}, which differ; remove one of them");
                     return Err(piece.part.file.error(message));
                 }
             }
@@ -200,7 +202,7 @@ impl Fields<'_> {
     {
         match column.shape.number.floats(convert) {
             Some(take) => Ok(Box::new(Band::new(self.reading, column, take))),
-            None => Err(column.error("must hold floats, and holds whole numbers")),
+            None => Err(column.error("must hold floats, but holds whole numbers")),
         }
     }
 
@@ -255,7 +257,7 @@ impl Fields<'_> {
         let sentence = |(kind, (column, table, [low, high])): (u8, (&Column, f64, [f64; 2]))| {
             let name = &column.name;
             format!(
-                "masses of type {kind} are those of {name}, from {low} to {high}, and not {table} of the header's MassTable"
+                "masses of type {kind} are read from {name}, {low} to {high}; {table} in the header's MassTable is ignored"
             )
         };
         Ok(other.map(sentence).collect())
@@ -278,8 +280,7 @@ impl Fields<'_> {
             return match all.is_empty() {
                 true => Ok(Masses::Unknown),
                 false => {
-                    let message =
-                        format!("has no masses of type {particle_type}, though of others; leave this type out");
+                    let message = format!("has masses, but none of type {particle_type}; leave this type out");
                     Err(Error::file(self.path, message))
                 }
             };

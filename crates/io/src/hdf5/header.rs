@@ -204,11 +204,13 @@ impl Said<'_> {
     fn counts(&self, name: &str) -> Result<Option<Vec<u64>>> {
         let Some(numbers) = self.numbers(0, name)? else { return Ok(None) };
         if numbers.len() > 256 {
-            return Err(self.error(format!("has {} types in {name}; at most 256 are read", numbers.len())));
+            return Err(self.error(format!("has {} types in {name}; it must have at most 256", numbers.len())));
         }
         let whole = |&x: &f64| (0.0..=2f64.powi(53)).contains(&x) && x.fract() == 0.0;
         match numbers.iter().find(|x| !whole(x)) {
-            Some(bad) => Err(self.error(format!("has {bad} particles in {name}"))),
+            Some(bad) => {
+                Err(self.error(format!("has {bad} particles in {name}; it must have a whole number from 0 to 2^53")))
+            }
             None => Ok(Some(numbers.iter().map(|&x| x as u64).collect())),
         }
     }
@@ -223,7 +225,7 @@ impl Said<'_> {
         for (total, high) in totals.iter_mut().zip(high.unwrap_or_default()) {
             if *total <= u64::from(u32::MAX) {
                 let whole = high.checked_mul(1 << 32).and_then(|high| high.checked_add(*total));
-                *total = whole.ok_or_else(|| self.error("counts more particles than 64 bits do"))?;
+                *total = whole.ok_or_else(|| self.error("has more than 2^64 particles"))?;
             }
         }
         Ok(totals)
@@ -363,17 +365,21 @@ impl Header {
         let said = Said { path: &file.path, groups, used: RefCell::default() };
         if said.header().is_empty() {
             return Err(file.error(
-                "is an HDF5 file without the group Header of a snapshot: Gadget, AREPO, GIZMO, EAGLE and SWIFT are read",
+                "is an HDF5 file without the group Header of a snapshot; supported codes are Gadget, AREPO, GIZMO, EAGLE and SWIFT",
             ));
         }
         let Some(here) = said.counts("NumPart_ThisFile")? else {
-            return Err(said.error("has no NumPart_ThisFile, the particles of each type"));
+            return Err(said.error("has no NumPart_ThisFile, the number of particles of each type"));
         };
         // A file extracted from a snapshot still has the parameters of the run.
         let files = match said.entry(0, "NumFilesPerSnapshot")?.map(|entry| entry.value) {
             None => 1,
             Some(files) if files >= 1.0 && files <= f64::from(u32::MAX) && files.fract() == 0.0 => files as u32,
-            Some(files) => return Err(said.error(format!("says the snapshot is split over {files} files"))),
+            Some(files) => {
+                return Err(said.error(format!(
+                    "says the snapshot is split over {files} files; it must be a whole number from 1"
+                )));
+            }
         };
         let mut counts = said.totals(&here)?;
         // Some generators of initial conditions leave the totals of a single file empty.
@@ -382,7 +388,7 @@ impl Header {
         }
         if counts.len() != here.len() {
             let (total, here) = (counts.len(), here.len());
-            return Err(said.error(format!("has {total} types in NumPart_Total and {here} in NumPart_ThisFile")));
+            return Err(said.error(format!("has {total} types in NumPart_Total, but {here} in NumPart_ThisFile")));
         }
         let has_swift_units = said.entry(4, "Unit length in cgs (U_L)")?.is_some();
         let (dialect, code) = said.code(has_swift_units)?;

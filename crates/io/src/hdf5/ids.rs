@@ -73,7 +73,7 @@ impl Fields<'_> {
             if let Some(value) = value {
                 let is_partial = self.reading.options.partial_ids;
                 notes.push(format!(
-                    "{}: {} holds floats, among them {value}, which is no exact id (whole numbers from 0, below {}): ids{} are \
+                    "{}: {} holds floats, among them {value}, which is not an exact id (whole numbers from 0, below {}): ids{} are \
                      left out",
                     column.path.display(),
                     column.name,
@@ -116,7 +116,7 @@ impl Fields<'_> {
             let mut ids = vec![0; rows.band().max(1).min(column.shape.rows - first) as usize];
             rows.read(first, &mut ids)?;
             if let Some((row, &id)) = (first..).zip(&ids).find(|(_, id)| is_negative(**id)) {
-                return Err(column.error(format!("has {} in row {row}, from 0; ids are not negative", id as i64)));
+                return Err(column.error(format!("has {} in row {}; ids must not be negative", id as i64, row + 1)));
             }
             first += ids.len() as u64;
         }

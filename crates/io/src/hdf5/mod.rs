@@ -92,10 +92,10 @@ fn read(path: &Path, reading: &Reading<'_>) -> Result<Snapshot> {
         return table::read(&file, reading);
     }
     if reading.is_of_fields {
-        return Err(Error::file(path, "is a snapshot of a simulation, and no table of fields"));
+        return Err(Error::file(path, "is a snapshot of a simulation, not a table of fields"));
     }
     if !reading.options.columns.is_empty() {
-        return Err(Error::file(path, "is a snapshot in HDF5, and has no columns to choose"));
+        return Err(Error::file(path, "is an HDF5 snapshot, whose columns cannot be chosen"));
     }
     let (parts, options) = (open_all(path, reading)?, reading.options);
     let header = first_header(path, &parts)?;
@@ -186,7 +186,7 @@ fn inspect(path: &Path, reading: &Reading<'_>) -> Result<Contents> {
         let has_masses = fields.iter().any(|field| field.role == Role::Mass);
         let mass = header.masses.get(t).copied().filter(|&mass| mass != 0.0);
         if let Some(mass) = mass.filter(|_| has_masses) {
-            let own = "has masses of its own, which are read";
+            let own = "has a dataset of masses, which is read";
             doubled.push(format!("{} {own}; the header's MassTable has {mass} for type {t}", group(t as u8)));
         }
         let mass = mass.filter(|_| !has_masses);
@@ -223,7 +223,7 @@ fn table_file(path: &Path, reading: &Reading<'_>) -> Result<Option<File>> {
 }
 
 fn first_header<'a>(path: &Path, parts: &'a [Part]) -> Result<&'a Header> {
-    parts.first().map(|part| &part.header).ok_or_else(|| Error::file(path, "is a snapshot of no files"))
+    parts.first().map(|part| &part.header).ok_or_else(|| Error::file(path, "is a snapshot without files"))
 }
 
 /// Returns the number of particles of each type in all files. AREPO's tracers have a type number, but no positions,

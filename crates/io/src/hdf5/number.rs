@@ -59,7 +59,7 @@ impl Number {
         let (class, flags, size) = (byte(0)? & 15, byte(1)?, wide(4)?);
         let size = match (class, size) {
             (0 | 1, 1 | 2 | 4 | 8) => size as usize,
-            (0 | 1, _) => return Err(format!("has numbers of {size} bytes; those of 1, 2, 4 and 8 are read")),
+            (0 | 1, _) => return Err(format!("has numbers of {size} bytes; they must have 1, 2, 4 or 8")),
             _ => return Err(format!("holds {}, not numbers", class_name(class))),
         };
         let bits = 8 * size as u32;
@@ -68,7 +68,9 @@ impl Number {
         let big_endian = flags & 1 == 1;
         if class == 0 {
             if precision == 0 || !fits(at, precision) {
-                return Err(format!("has whole numbers of {precision} bits from bit {at} on in words of {bits}"));
+                return Err(format!(
+                    "has whole numbers of {precision} bits from bit {at} on in words of {bits}, which is not supported"
+                ));
             }
             let kind = Kind::Whole { signed: flags & 8 != 0, at: at as u8, bits: precision as u8 };
             return Ok(Self { size, big_endian, kind });

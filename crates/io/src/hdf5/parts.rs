@@ -106,7 +106,7 @@ pub(super) fn open_all(path: &Path, reading: &Reading<'_>) -> Result<Vec<Part>> 
         reading.read_alone(header.files);
         header.counts.clone_from(&header.here);
         header.notes.push(format!(
-            "{} is one of {} files of a snapshot: its {} particles are read without the others",
+            "{} is one of {} files of a snapshot: only its {} particles are read",
             path.display(),
             header.files,
             header.here.iter().fold(0, |sum: u64, &n| sum.saturating_add(n))
@@ -125,8 +125,9 @@ pub(super) fn open_all(path: &Path, reading: &Reading<'_>) -> Result<Vec<Part>> 
     let name = Name::of(path).filter(|name| name.number.is_some_and(|k| k < files));
     let Some(name) = name else {
         let last = files - 1;
-        let message =
-            format!("is one of {files} files of a snapshot, but its name has none of .0 to .{last} before its end");
+        let message = format!(
+            "is one of {files} files of a snapshot, but its name needs a part number .0 to .{last} before the extension"
+        );
         return Err(Error::file(path, message));
     };
     open_parts(&name, files, reading)
@@ -191,11 +192,13 @@ fn is_view(file: &File, header: &Header) -> Result<bool> {
 
 /// Opens the parts of a view, which have its name, in its folder or in a subfolder with its name.
 fn open_viewed(path: &Path, view: &Header, reading: &Reading<'_>) -> Result<Vec<Part>> {
-    let Some(name) = Name::of(path) else { return Err(Error::file(path, "has a name that no parts can have")) };
+    let Some(name) = Name::of(path) else {
+        return Err(Error::file(path, "has a name from which those of its parts cannot be derived"));
+    };
     let inside = Name { folder: name.folder.join(&name.base), ..name.clone() };
     let Some(found) = [&name, &inside].into_iter().find(|name| name.part(0).is_file()) else {
         let message = format!(
-            "has virtual datasets, whose numbers are in other files; neither {} nor {} is there",
+            "has virtual datasets, whose values are in other files; neither {} nor {} exists",
             name.part(0).display(),
             inside.part(0).display()
         );
@@ -206,7 +209,7 @@ fn open_viewed(path: &Path, view: &Header, reading: &Reading<'_>) -> Result<Vec<
     match parts.first() {
         Some(first) if first.header.counts != view.here => {
             let (here, parts) = (&view.here, &first.header.counts);
-            Err(Error::file(path, format!("shows {here:?} particles of each type, and its parts hold {parts:?}")))
+            Err(Error::file(path, format!("has {here:?} particles of each type, but its parts have {parts:?}")))
         }
         _ => Ok(parts),
     }
@@ -221,7 +224,7 @@ fn check_counts(parts: &[Part]) -> Result<()> {
         if found != promised {
             let n = parts.len();
             return Err(first.file.error(format!(
-                "its header promises {promised} particles of type {t}, but the {n} files of the snapshot hold {found}"
+                "its header declares {promised} particles of type {t}, but the {n} files of the snapshot hold {found}"
             )));
         }
     }

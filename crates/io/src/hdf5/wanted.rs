@@ -35,7 +35,7 @@ impl Piece<'_> {
                     Some(self.wrong_shape(&shape, wanted.width))
                 }
                 Ok(shape) if wanted.are_floats && shape.number.wholes().is_some() => {
-                    Some("must hold floats, and holds whole numbers".into())
+                    Some("must hold floats, but holds whole numbers".into())
                 }
                 Ok(_) => None,
                 Err(why) => Some(why).filter(|why| !why.contains("damaged") && !why.contains("cut off")),

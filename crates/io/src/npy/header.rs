@@ -31,10 +31,12 @@ pub(super) fn header_text(source: &mut Source) -> Result<String> {
     let bytes = match major {
         1 => u64::from(u16::from_le_bytes(source.array()?)),
         2 | 3 => u64::from(source.u32(false)?),
-        _ => return Err(source.error(format!("has npy format version {major}.{minor}; 1 to 3 are known"))),
+        _ => return Err(source.error(format!("has npy format version {major}.{minor}; it must be 1 to 3"))),
     };
     if bytes > LONGEST_HEADER {
-        return Err(source.error(format!("has a header of {bytes} bytes; an array of floats needs under 200")));
+        return Err(
+            source.error(format!("has a header of {bytes} bytes; that of an array of floats has fewer than 200"))
+        );
     }
     let mut text = vec![0; bytes as usize];
     source.fill(&mut text)?;
@@ -47,11 +49,10 @@ fn literal(bytes: &[u8]) -> std::result::Result<(String, u64), String> {
     let (length, start) = match bytes {
         [b'\x93', b'N', b'U', b'M', b'P', b'Y', 1, _, a, b, ..] => (u32::from(u16::from_le_bytes([*a, *b])), 10),
         [b'\x93', b'N', b'U', b'M', b'P', b'Y', 2 | 3, _, a, b, c, d, ..] => (u32::from_le_bytes([*a, *b, *c, *d]), 12),
-        _ => return Err("is no NumPy array of version 1 to 3".into()),
+        _ => return Err("is not a NumPy array of version 1 to 3".into()),
     };
     let end = start + length as usize;
-    let text =
-        bytes.get(start..end).ok_or_else(|| format!("has a header of {length} bytes, of which some are missing"))?;
+    let text = bytes.get(start..end).ok_or_else(|| format!("has an incomplete header; it must have {length} bytes"))?;
     Ok((String::from_utf8_lossy(text).replace("()", "(1,)"), end as u64))
 }
 
@@ -107,7 +108,7 @@ impl Header {
         let (promised, left) = (u128::from(points) * dim as u128 * u128::from(bytes), source.left());
         if promised > u128::from(left) {
             return Err(source.error(format!(
-                "truncated: {points} rows of {dim} numbers are {promised} bytes, {left} follow the header"
+                "truncated: expected {promised} bytes for {points} rows of {dim} numbers, got {left}"
             )));
         }
         Ok(())
@@ -133,7 +134,7 @@ impl Header {
 
     /// Parses a header such as `{'descr': '<f8', 'fortran_order': False, 'shape': (10, 3), }`.
     pub(super) fn parse(text: &str, of: Of) -> std::result::Result<Self, String> {
-        let wanted = "an array of floats of 16 to 64 bits or of integers is wanted";
+        let wanted = "it must hold floats of 16 to 64 bits or integers";
         let descr = value(text, "descr")?;
         let Some(type_name) = quoted(descr) else {
             return Err(format!("holds records of type {}; {wanted}", shorten(descr.as_bytes())));
@@ -156,8 +157,8 @@ impl Header {
             _ => {
                 let shape = shape.split_inclusive(')').next().unwrap_or_default();
                 let wanted = match of {
-                    Of::Fields => "N values are (N,), and those of F fields (N, F)",
-                    _ => "N points are (N, 1) to (N, 10), or (N,)",
+                    Of::Fields => "it must be (N,) for N values, or (N, F) for F fields",
+                    _ => "it must be (N, 1) to (N, 10) or (N,) for N points",
                 };
                 return Err(format!("has shape {}; {wanted}", shorten(shape.as_bytes())));
             }

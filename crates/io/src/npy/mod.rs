@@ -68,7 +68,7 @@ fn read(path: &Path, reading: &Reading<'_>) -> Result<Snapshot> {
     let header = Header::parse(&text, of).map_err(|message| source.error(message))?;
     let axes = choose(chosen, &[], header.dim).map_err(|message| source.error(message))?;
     if axes.len() > 10 && !reading.is_of_fields {
-        return Err(source.error(format!("{} columns are chosen; points have 1 to 10", axes.len())));
+        return Err(source.error(format!("{} columns are chosen; points must have 1 to 10", axes.len())));
     }
     header.check_length(&source)?;
     let notes = after(&source, header.points * header.dim as u64 * header.bytes());
@@ -100,7 +100,7 @@ pub fn read_npy_u64(path: impl AsRef<Path>) -> Result<Vec<u64>> {
     let text = header_text(&mut source)?;
     let header = Header::parse(&text, Of::Points).map_err(|message| source.error(message))?;
     if header.dim != 1 {
-        return Err(source.error(format!("has rows of {} values; ids are one each", header.dim)));
+        return Err(source.error(format!("has rows of {} values; ids must have one", header.dim)));
     }
     let negative = Cell::new(None);
     let values = {
@@ -112,7 +112,7 @@ pub fn read_npy_u64(path: impl AsRef<Path>) -> Result<Vec<u64>> {
             })
         };
         match header.number {
-            Number::F16 | Number::F32 | Number::F64 => return Err(source.error("holds floats; ids are integers")),
+            Number::F16 | Number::F32 | Number::F64 => return Err(source.error("holds floats; ids must be integers")),
             Number::I8 => list(source, &header, |x: i8| whole(x.into()))?,
             Number::I16 => list(source, &header, |x: i16| whole(x.into()))?,
             Number::I32 => list(source, &header, |x: i32| whole(x.into()))?,
@@ -124,7 +124,7 @@ pub fn read_npy_u64(path: impl AsRef<Path>) -> Result<Vec<u64>> {
         }
     };
     match negative.get() {
-        Some(x) => Err(source.error(format!("holds {x}; ids are not negative"))),
+        Some(x) => Err(source.error(format!("holds {x}; ids must not be negative"))),
         None => Ok(values),
     }
 }

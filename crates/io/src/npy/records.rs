@@ -37,17 +37,16 @@ pub(super) fn read(path: &Path, text: &str, source: &mut Source, reading: &Readi
     let (fields, bytes) = value(text, "descr").and_then(fields).map_err(|message| refuse(source, message))?;
     let shape = value(text, "shape").and_then(sides).map_err(|message| refuse(source, message))?;
     let [rows] = shape[..] else {
-        return Err(refuse(source, format!("has records of shape {shape:?}; N records are (N,)")));
+        return Err(refuse(source, format!("has records of shape {shape:?}; it must be (N,) for N records")));
     };
     let (promised, left) = (u128::from(rows) * u128::from(bytes), source.left());
     if promised > u128::from(left) {
-        let message =
-            format!("truncated: {rows} records of {bytes} bytes are {promised} bytes, {left} follow the header");
+        let message = format!("truncated: expected {promised} bytes for {rows} records of {bytes} bytes, got {left}");
         return Err(refuse(source, message));
     }
     let values = fields.iter().fold(0u64, |sum, field| sum.saturating_add(field.width));
     if values > MOST_COLUMNS {
-        return Err(refuse(source, format!("has records of {values} values; {MOST_COLUMNS} can be read")));
+        return Err(refuse(source, format!("has records of {values} values; they must have at most {MOST_COLUMNS}")));
     }
     let (columns, typed) = spread(&fields, path, source.at(), rows, bytes, options.columns.is_empty());
     if options.columns.is_empty() && !reading.is_of_fields {
@@ -143,7 +142,7 @@ fn check_names(fields: &[Field]) -> std::result::Result<(), String> {
         let is_same = |&(other, k): &(&Field, u64)| column_name(other, k) == name && other.name != field.name;
         if let Some((other, _)) = columns().find(is_same) {
             let [a, b] = [field, other].map(|field| field.name.escape_debug().to_string());
-            return Err(format!("has the fields {a} and {b}, both of which hold {name}. {ADVICE}"));
+            return Err(format!("has the fields {a} and {b}, both of which hold {name}; {ADVICE}"));
         }
     }
     Ok(())

@@ -76,7 +76,7 @@ impl<'a> Archive<'a> {
                 .filter(|&start| is_stored && start.checked_add(file.size()).is_some_and(|end| end <= len));
             if is_stored && stored_at.is_none() {
                 let message = format!(
-                    "truncated: its array {} has {} bytes, more than the file",
+                    "truncated: its array {} needs {} bytes, more than the file has",
                     name.escape_debug(),
                     file.size()
                 );
@@ -96,7 +96,7 @@ impl<'a> Archive<'a> {
         match self.arrays.get(array).map(|array| &array.header) {
             Some(Ok((header, _))) => Ok(header),
             Some(Err(message)) => Err(self.error(array, message)),
-            None => Err(self.error(array, "is not there")),
+            None => Err(self.error(array, "does not exist")),
         }
     }
 
@@ -108,7 +108,7 @@ impl<'a> Archive<'a> {
     /// Returns the arrays of numbers with as many rows as the longest one. If one of them is not supported, returns
     /// an error.
     pub(super) fn longest(&self) -> Result<Vec<usize>> {
-        let refuse = |array, message: &String| self.error(array, format!("{message}. {FIELDS_ADVICE}"));
+        let refuse = |array, message: &String| self.error(array, format!("{message}; {FIELDS_ADVICE}"));
         let rows = |(place, array): (usize, &Array)| array.rows.clone().map_err(|message| refuse(place, &message));
         let rows: Vec<Option<u64>> = self.arrays.iter().enumerate().map(rows).collect::<Result<_>>()?;
         let most = rows.iter().flatten().max();
@@ -123,15 +123,16 @@ impl<'a> Archive<'a> {
     pub(super) fn place(&mut self, array: usize, reading: &Reading<'_>, spools: &mut Vec<Spool>) -> Result<Placed> {
         let header = self.header(array)?.clone();
         let Some(Array { index, size, stored_at, header: Ok((_, start)), .. }) = self.arrays.get(array) else {
-            return Err(self.error(array, "is not there"));
+            return Err(self.error(array, "does not exist"));
         };
         let (index, size, stored_at, start) = (*index, *size, *stored_at, *start);
         let bytes = u128::from(header.points) * header.dim as u128 * u128::from(header.bytes());
         if u128::from(start) + bytes > u128::from(size) {
             let left = size.saturating_sub(start);
             let (n, dim) = (header.points, header.dim);
-            return Err(self
-                .error(array, format!("is truncated: {n} rows of {dim} are {bytes} bytes, {left} follow the header")));
+            return Err(
+                self.error(array, format!("is truncated: expected {bytes} bytes for {n} rows of {dim}, got {left}"))
+            );
         }
         let failed = |error: &dyn std::fmt::Display| format!("cannot be read: {error}");
         let opened = self.zip.by_index(index).map_err(|error| failed(&error));
@@ -151,8 +152,9 @@ impl<'a> Archive<'a> {
         let at = at + start;
         let there = reading.open(&path)?.len();
         if u128::from(at) + bytes > u128::from(there) {
-            return Err(self
-                .error(array, format!("is truncated: {bytes} bytes are due, {} are there", there.saturating_sub(at))));
+            return Err(
+                self.error(array, format!("is truncated: expected {bytes} bytes, got {}", there.saturating_sub(at)))
+            );
         }
         Ok(Placed { path, at, header })
     }

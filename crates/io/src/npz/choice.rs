@@ -133,7 +133,7 @@ impl Choice {
             |arrays: &[usize]| arrays.iter().map(|&array| Ok(archive.header(array)?.dim)).sum::<Result<usize>>();
         let dim = width(&self.positions)?;
         if !(1..=10).contains(&dim) && !reading.is_of_fields {
-            return Err(archive.error(first, format!("and others have {dim} coordinates; points have 1 to 10")));
+            return Err(archive.error(first, format!("and others have {dim} coordinates; points must have 1 to 10")));
         }
         let speeds = width(&self.velocities)?;
         if speeds != dim && !reading.options.columns.is_empty() {
@@ -141,7 +141,7 @@ impl Choice {
         } else if speeds != dim && speeds != 0 {
             return Err(Error::file(
                 archive.path,
-                format!("has {dim} coordinates a point, but {speeds} components of velocities"),
+                format!("has {dim} coordinates per point, but {speeds} components of velocities"),
             ));
         }
         for &array in
@@ -174,7 +174,7 @@ impl Choice {
             .map(|place| archive.arrays[place].name.escape_debug().to_string())
             .collect();
         let mut notes = vec![];
-        for (what, names) in [("arrays", &unused), ("members that are no arrays", &archive.others)] {
+        for (what, names) in [("arrays", &unused), ("members that are not arrays", &archive.others)] {
             if !names.is_empty() {
                 let more = if names.len() > MOST_NAMES { ", .." } else { "" };
                 let names: Vec<&str> = names.iter().take(MOST_NAMES).map(String::as_str).collect();

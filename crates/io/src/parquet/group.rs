@@ -111,7 +111,7 @@ impl Group<'_> {
             ColumnReader::FixedLenByteArrayColumnReader(reader) => {
                 self.read_column(reader, place, out, |value: FixedLenByteArray| word(unscaled(value.data())?))
             }
-            _ => Err(Error::file(self.scan.path, "has decimals that are no whole numbers")),
+            _ => Err(Error::file(self.scan.path, "has decimals that are not whole numbers")),
         }
     }
 

@@ -42,7 +42,7 @@ impl ChunkReader for Opened {
     fn get_bytes(&self, start: u64, length: usize) -> Result<Bytes> {
         // Allocate no more memory than the file has bytes.
         if start.checked_add(length as u64).is_none_or(|end| end > self.len) {
-            return Err(ParquetError::EOF(format!("{length} bytes are due at byte {start} of {}", self.len)));
+            return Err(ParquetError::EOF(format!("expected {length} bytes at byte {start} of {}", self.len)));
         }
         check();
         let mut bytes = vec![0; length];

@@ -35,7 +35,7 @@ pub(super) fn check(source: &mut Source, start: u64, length: u64, ratio: u64, co
     let Some(end) = end else {
         let there = source.len();
         return Err(source.error(format!(
-            "truncated: column {column} has {length} bytes from byte {start} on, the file has {there} in all"
+            "truncated: column {column} must have {length} bytes from byte {start} on, but the file has {there} bytes"
         )));
     };
     let (mut at, mut most) = (start, 0);
@@ -49,8 +49,9 @@ pub(super) fn check(source: &mut Source, start: u64, length: u64, ratio: u64, co
             packed <= after && unpacked <= packed.saturating_mul(ratio).saturating_add(LONGEST)
         });
         let Some((unpacked, packed)) = header else {
-            return Err(source
-                .error(format!("the page of column {column} at byte {at} is cut, or promises what it cannot hold")));
+            return Err(source.error(format!(
+                "the page of column {column} at byte {at} is truncated, or states an impossible size"
+            )));
         };
         most = most.max(unpacked);
         at += (bytes.len() - words.bytes.len()) as u64 + packed;

@@ -73,7 +73,7 @@ impl<'a> Scan<'a> {
             .iter()
             .try_fold(0u64, |sum, group| sum.checked_add(group.num_rows().try_into().ok()?));
         if rows.is_none_or(|rows| rows > len.saturating_mul(MOST_ROWS)) {
-            return Err(Error::file(path, format!("promises more rows than its {len} bytes can hold")));
+            return Err(Error::file(path, format!("declares more rows than its {len} bytes can hold")));
         }
         let notes = [columns.notes(), header.notes.clone(), said.notes].concat();
         Ok(Self { path, columns, kinds, header, notes, file, len })
@@ -112,7 +112,7 @@ impl<'a> Scan<'a> {
         let mut sizes = vec![];
         let mut source = reading.open(self.path)?;
         let Some(group) = self.metadata().row_groups().get(group) else {
-            return Err(source.error("has no such row group"));
+            return Err(source.error("has no row group with this index"));
         };
         for &column in columns {
             let name = self.name(column);
@@ -131,14 +131,14 @@ impl<'a> Scan<'a> {
                     let other = other.to_string();
                     let code = other.split('(').next().unwrap_or_default();
                     let message = format!(
-                        "column {name} is compressed by {code}; Snappy, gzip, Zstandard, Brotli, LZ4 and none can be read"
+                        "column {name} is compressed by {code}; it must be uncompressed or compressed by Snappy, gzip, Zstandard, Brotli or LZ4"
                     );
                     return Err(source.error(message));
                 }
             }
             let first = chunk.dictionary_page_offset().unwrap_or(chunk.data_page_offset());
             let (Ok(start), Ok(length)) = (u64::try_from(first), u64::try_from(chunk.compressed_size())) else {
-                return Err(source.error(format!("column {name} is said to begin at byte {first}")));
+                return Err(source.error(format!("column {name} begins at byte {first}, outside the file")));
             };
             let ratio = pages::most_ratio(chunk.compression());
             sizes.push(pages::check(&mut source, start, length, ratio, &name)?);

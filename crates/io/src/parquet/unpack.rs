@@ -120,7 +120,9 @@ impl PackedPages {
         let left = self.most.saturating_sub(out.len() as u64);
         decoder.take(left.saturating_add(1)).read_to_end(out).map_err(|error| self.failed(&error))?;
         match out.len() as u64 > self.most {
-            true => Err(self.failed(&format!("unpacks to more than the {} bytes that its header promises", self.most))),
+            true => {
+                Err(self.failed(&format!("decompresses to more than the {} bytes that its header declares", self.most)))
+            }
             false => Ok(()),
         }
     }

@@ -82,7 +82,7 @@ struct Scan {
 impl Scan {
     fn new(path: &Path, reading: &Reading<'_>) -> Result<Self> {
         let Some((folder, number)) = output::find(path) else {
-            return Err(Error::file(path, "is no output of RAMSES: there is no info file"));
+            return Err(Error::file(path, "is not an output of RAMSES: it has no info file"));
         };
         let output = Output::read(folder, number)?;
         let names = output.columns();

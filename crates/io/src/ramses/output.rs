@@ -67,7 +67,7 @@ impl Output {
             // Fortran may write exponents with a D.
             match found.replace(['D', 'd'], "e").parse::<f64>() {
                 Ok(value) if value.is_finite() => Ok(value),
-                _ => Err(Error::file(&path, format!("has {key} = {}, which is no number", found.escape_debug()))),
+                _ => Err(Error::file(&path, format!("has {key} = {}, which is not a number", found.escape_debug()))),
             }
         };
         let within = |key: &str, range: std::ops::RangeInclusive<f64>| {

@@ -48,9 +48,9 @@ impl Part {
             [4, 0, 0, 0] => false,
             [0, 0, 0, 4] => true,
             _ => {
-                return Err(
-                    source.error(format!("begins with {marker:?}; particles of RAMSES begin with a record of 4 bytes"))
-                );
+                return Err(source.error(format!(
+                    "begins with {marker:?}; particle files of RAMSES must begin with a record of 4 bytes"
+                )));
             }
         };
         let mut header = [0u64; 3];
@@ -71,12 +71,12 @@ impl Part {
         let [processes, dimensions, particles] = header;
         if (processes, dimensions) != (output.files.into(), output.dimensions as u64) {
             return Err(source.error(format!(
-                "is of {processes} processes and {dimensions} dimensions, the info file says {} and {}",
+                "has {processes} processes and {dimensions} dimensions, but the info file has {} and {}",
                 output.files, output.dimensions
             )));
         }
         if particles > source.len() {
-            return Err(source.error(format!("promises {particles} particles, but is {} bytes long", source.len())));
+            return Err(source.error(format!("declares {particles} particles, but has {} bytes", source.len())));
         }
         let mut columns = vec![];
         while source.left() > 0 && columns.len() < MOST_RECORDS {
@@ -99,8 +99,9 @@ impl Part {
                 Some(number) => number,
                 None if name.is_empty() => Number::I8,
                 None => {
-                    return Err(source
-                        .error(format!("column {name} has {bytes} bytes, which {particles} particles cannot have")));
+                    return Err(source.error(format!(
+                        "column {name} has {bytes} bytes, which is not possible for {particles} particles"
+                    )));
                 }
             };
             columns.push(Stored { name, at, number });
@@ -168,13 +169,12 @@ fn record(source: &mut Source, big_endian: bool) -> Result<(u64, u64)> {
     let bytes = u64::from(source.u32(big_endian)?);
     let (at, left) = (source.at(), source.left());
     if bytes > 1 << 31 {
-        let message =
-            format!("the record at byte {start} is marked as one of several for more than 2 GB, which cannot be read");
+        let message = format!("the record at byte {start} is split (above 2 GB), which is not supported");
         return Err(source.error(message));
     }
     if left < bytes + 4 {
         return Err(source.error(format!(
-            "truncated: the record at byte {start} promises {bytes} bytes and a marker of 4, {left} are there"
+            "truncated: expected {bytes} bytes and a marker of 4 in the record at byte {start}, got {left}"
         )));
     }
     source.seek(at + bytes)?;

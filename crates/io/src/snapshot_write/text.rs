@@ -48,7 +48,7 @@ pub(super) fn columns(path: &Path, snapshot: &Snapshot) -> Result<Vec<(String, P
     if let Some(velocities) = &snapshot.velocities {
         if velocities.dim() != dim || dim > MOST_AXES {
             let message = format!("cannot be written: points have {dim} components, velocities {}", velocities.dim());
-            return Err(Error::file(path, message + "; text has columns for up to 3 of both"));
+            return Err(Error::file(path, message + "; text tables store up to 3 of both"));
         }
         columns.extend(numbered(speeds, Part::Velocity));
     }

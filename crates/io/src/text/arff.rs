@@ -60,14 +60,14 @@ impl Arff {
             } else if after(line, b"@data").is_some() {
                 arff.data = lines.number();
             } else {
-                return Err(refuse(format!("line {} is no attribute of ARFF: {}", lines.number(), shorten(line))));
+                return Err(refuse(format!("line {} is not an ARFF attribute: {}", lines.number(), shorten(line))));
             }
         }
         match () {
             () if !is_arff => Ok(None),
             () if arff.data == 0 || arff.first.is_empty() => Err(refuse("is ARFF without rows after @data".into())),
             () if arff.first.starts_with(b"{") => {
-                Err(refuse("is ARFF with sparse rows, which are not read; write its rows in full".into()))
+                Err(refuse("is ARFF with sparse rows, which are not supported; write its rows in full".into()))
             }
             () => Ok(Some(arff)),
         }
@@ -83,7 +83,7 @@ impl Arff {
             "numeric" | "real" | "integer" => None,
             kind if kind.starts_with('{') => Some("a nominal attribute".to_string()),
             "string" | "date" | "relational" => Some(format!("an attribute of the type {kind}")),
-            _ => return Err(format!("'{}' has a type that ARFF has not: '{kind}'", shorten(name))),
+            _ => return Err(format!("'{}' has a type that ARFF does not have: '{kind}'", shorten(name))),
         };
         self.names.push(String::from_utf8_lossy(name).into_owned());
         self.declared.push(why);

@@ -109,8 +109,7 @@ impl Layout {
                 let slip = (0..fields.len()).find(|&field| is_text(fields.get(field)) && names.is_empty());
                 let slip = slip.map(|column| Slip { line: *number, column, text: shorten(fields.get(column)) });
                 let is_slip = slip.is_some().then(|| {
-                    "the first line has text beside numbers and is taken for a row; nothing names the columns"
-                        .to_string()
+                    "the first line has text beside numbers and is read as a row; the columns have no names".to_string()
                 });
                 let note = note.filter(|_| names.is_empty());
                 let notes = [note, comment, is_slip].into_iter().flatten().collect();
@@ -168,7 +167,7 @@ impl Layout {
             return Ok(());
         }
         self.notes.push(format!(
-            "the first line names {names} of {width} columns: the first column is taken for names of rows"
+            "the first line names {names} of {width} columns: the first column is read as names of rows"
         ));
         self.names.insert(0, String::new());
         self.width = width;
@@ -183,13 +182,13 @@ impl Layout {
         let is_first = number == self.before + 1 && !self.names.is_empty() && self.header.is_none();
         let advice = match is_first {
             true if self.syntax.delimiter == b' ' && fields.len() < self.width => {
-                "; the first line is taken for names of columns: put names that have blanks in quotes, or put # before it if it is \
+                "; the first line is read as names of columns; put names that have blanks in quotes, or put # before it if it is \
                  a comment"
             }
-            true => "; the first line is taken for names of columns: put # before it if it is a comment",
+            true => "; the first line is read as names of columns; put # before it if it is a comment",
             false => "",
         };
-        format!("{} columns where the first line has {}: {text}{advice}", fields.len(), self.width)
+        format!("expected {1} columns as in the first line, got {0}: {text}{advice}", fields.len(), self.width)
     }
 }
 
@@ -274,10 +273,10 @@ fn first_line(fields: &Record, second: Option<&Record>) -> FirstLine {
         let is_of_floats = second.is_some_and(|second| second.iter().all(|field| !is_whole(field)));
         return match is_of_floats {
             true => FirstLine::Names(Some(format!(
-                "the first line, {shown}, is taken for names of columns, as pandas writes them where there are none"
+                "the first line, {shown}, is read as names of columns, as pandas writes them for unnamed columns"
             ))),
             false => FirstLine::Row(Some(format!(
-                "the first line, {shown}, is taken for a row; put # before it if it names columns"
+                "the first line, {shown}, is read as a row; put # before it if it names columns"
             ))),
         };
     }

@@ -140,7 +140,7 @@ fn columns(layout: &Layout, survey: &Survey, reading: &Reading<'_>) -> std::resu
     match &layout.slip {
         Some(Slip { line, column, text }) if chosen.is_empty() => {
             let message = format!("column {} is not a number: '{text}', and no line names the columns", column + 1);
-            Err(format!("line {line}: {message}. {ADVICE}"))
+            Err(format!("line {line}: {message}; {ADVICE}"))
         }
         _ => Columns::plain(layout.width, chosen),
     }
@@ -154,7 +154,7 @@ fn check_mixed(columns: &Columns, survey: &Survey) -> std::result::Result<(), St
         return Err(match columns.names.get(column) {
             Some(name) => {
                 let name = shorten(name.as_bytes());
-                format!("the field {name} is the number {second}, but '{first}' in the first row. {FIELDS_ADVICE}")
+                format!("the field {name} is the number {second}, but '{first}' in the first row; {FIELDS_ADVICE}")
             }
             None => {
                 let column = column + 1;

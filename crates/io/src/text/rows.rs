@@ -19,7 +19,7 @@ use crate::text::values::{id, is_missing, is_rounded, number};
 use crate::{Format, Masses, Points, ReadOptions, Snapshot, Table, TypeRun};
 
 /// The advice in errors about missing values.
-const SKIP_ADVICE: &str = ". Leave out rows with missing values (ReadOptions::skip_missing)";
+const SKIP_ADVICE: &str = "; use ReadOptions::skip_missing to drop rows with missing values";
 
 /// The rows that have been read so far.
 pub(crate) struct Rows {
@@ -139,7 +139,7 @@ impl Rows {
             if is_rounded(field, value) {
                 let (field, advice) = (shorten(field), columns.advice(column));
                 return Err(Refused::Wrong(format!(
-                    "column {} is {field}{advice}: 64-bit floats round this whole number to {value}; write it with a point if that is meant",
+                    "column {} is {field}{advice}: 64-bit floats round this whole number to {value}; write it with a decimal point to accept rounding",
                     column + 1
                 )));
             }
@@ -170,7 +170,7 @@ impl Rows {
             (Some(_), Some(column)) if kind == NO_TYPE && !self.wanted.is_empty() => {
                 let field = shorten(fields.get(column));
                 return Err(format!(
-                    "column type is not {}, and types are to be chosen: '{field}'",
+                    "column type is not {}, but types were requested: '{field}'",
                     <u8 as Target>::MUST
                 ));
             }

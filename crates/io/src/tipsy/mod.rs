@@ -70,7 +70,7 @@ impl<'a> Scan<'a> {
     fn new(path: &'a Path, reading: &Reading<'_>) -> Result<Self> {
         let mut source = reading.open(path)?;
         let prefix = source.prefix(64)?;
-        let header = Header::sniff(&prefix).ok_or_else(|| Error::file(path, "is no Tipsy file"))?;
+        let header = Header::sniff(&prefix).ok_or_else(|| Error::file(path, "is not a Tipsy file"))?;
         let param = if reading.has_companions() { Param::of(path)? } else { Param::default() };
         let layout = header.layout(path, source.len(), param.is_wide_velocity)?;
         Ok(Self { path, header, layout, param })

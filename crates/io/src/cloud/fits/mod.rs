@@ -164,7 +164,9 @@ fn entries(table: &Hdu, primary: &[Entry]) -> std::result::Result<(Vec<Entry>, V
             number.ok_or_else(|| format!("its keyword {keyword} is {}, which cannot be used", shown(value)))?;
         match used.iter().find(|(other, _)| other == name) {
             Some((_, other)) if header::real(other) != Some(number) => {
-                return Err(format!("its keyword {keyword} is {number}, but another for the same is {other}"));
+                return Err(format!(
+                    "its keyword {keyword} is {number}, but another keyword for the same quantity is {other}"
+                ));
             }
             Some(_) => {}
             None => used.push((name.into(), number.to_string())),

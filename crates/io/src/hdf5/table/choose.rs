@@ -57,7 +57,7 @@ pub(super) fn choose(file: &File, all: &[Column], reading: &Reading<'_>) -> Resu
     let unclear = |what: String| {
         let listed = listed(all);
         file.error(format!(
-            "is an HDF5 file without the group Header of a snapshot, and {what}. {advice}; columns: {listed}"
+            "is an HDF5 file without the group Header of a snapshot, and {what}; {advice}; columns: {listed}"
         ))
     };
     let own = own_columns(all).map_err(unclear)?;
@@ -111,7 +111,7 @@ fn unread<'a>(all: &'a [Column], own: &'a [usize]) -> impl Iterator<Item = (Stri
 fn check_read(all: &[Column], own: &[usize]) -> std::result::Result<(), String> {
     let may_be_numbers = |i: &&usize| all[**i].unread.as_ref().is_some_and(|unread| unread.may_be_numbers);
     match own.iter().find(may_be_numbers) {
-        Some(&i) => Err(format!("has a column that is not read, {}", all[i].describe())),
+        Some(&i) => Err(format!("has an unreadable column, {}", all[i].describe())),
         None => Ok(()),
     }
 }
@@ -148,7 +148,7 @@ fn points(all: &[Column], own: &[usize], options: &ReadOptions) -> std::result::
     };
     let is_wrong = |i: usize| all[i].unread.is_some() || has_axes && !is_number(i);
     if let Some(&i) = own.iter().find(|&&i| is_wanted(i) && is_wrong(i)) {
-        return Err(format!("has a column that is not read, {}", all[i].describe()));
+        return Err(format!("has an unreadable column, {}", all[i].describe()));
     }
     check_names(all, own)?;
     let read: Vec<usize> = own.iter().copied().filter(|&i| all[i].unread.is_none()).collect();
@@ -206,7 +206,10 @@ fn of_array(
 fn numbers_of(all: &[Column], column: usize, name: &str) -> std::result::Result<Vec<Cell>, String> {
     let count = all[column].numbers.count;
     if count > MOST_NUMBERS {
-        return Err(format!("has rows of {count} numbers in {}; {MOST_NUMBERS} can be read", all[column].path));
+        return Err(format!(
+            "has rows of {count} numbers in {}; they must have at most {MOST_NUMBERS}",
+            all[column].path
+        ));
     }
     let cell = |number: usize| {
         let name = if count == 1 { name.to_string() } else { format!("{name}[{number}]") };
@@ -219,7 +222,7 @@ fn numbers_of(all: &[Column], column: usize, name: &str) -> std::result::Result<
 fn row_of(all: &[Column], columns: &[usize]) -> std::result::Result<Vec<Cell>, String> {
     let count = columns.iter().fold(0u64, |count, &i| count.saturating_add(all[i].numbers.count));
     if count > MOST_NUMBERS {
-        return Err(format!("has rows of {count} numbers; {MOST_NUMBERS} can be read"));
+        return Err(format!("has rows of {count} numbers; they must have at most {MOST_NUMBERS}"));
     }
     let mut cells = vec![];
     for &i in columns {
@@ -261,7 +264,7 @@ fn chosen_columns(file: &File, all: &[Column], chosen: &[String]) -> Result<Vec<
             return Err(file.error(format!("has {what} {}; columns: {}", wanted.escape_debug(), listed(all))));
         };
         if let Some(unread) = &all[column].unread {
-            return Err(file.error(format!("column {} is not read: {}", all[column].path, unread.what)));
+            return Err(file.error(format!("column {} cannot be read: {}", all[column].path, unread.what)));
         }
         if found.contains(&column) {
             return Err(file.error(format!("column {wanted} is chosen twice")));
@@ -301,7 +304,7 @@ fn of_chosen(all: &[Column], wanted: &[usize], reading: &Reading<'_>) -> std::re
         match &column.unread {
             _ if !is_wanted => {}
             Some(_) if is_needed => {
-                return Err(format!("has a column that is not read, {}. {CHOOSE}", column.describe()));
+                return Err(format!("has an unreadable column, {}; {CHOOSE}", column.describe()));
             }
             Some(unread) => cells.push(cell(Some(unread.what.clone()))),
             None if column.numbers.count != 1 => {

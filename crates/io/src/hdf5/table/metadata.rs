@@ -269,13 +269,13 @@ pub(super) fn missing_values(file: &File, attributes: &Attributes) -> Result<Vec
     for (name, neutral) in [("scale_factor", 1.0), ("add_offset", 0.0)] {
         if let Some(value) = attributes.number(name)?.filter(|value| *value != neutral) {
             return Err(file.error(format!(
-                "column {} is packed: its attribute {name} is {value}, and packed numbers are not read; unpack them, as xarray does",
+                "column {} is packed: its attribute {name} is {value}, and packed values are not supported; unpack them, for example with xarray",
                 attributes.owner()
             )));
         }
     }
     if attributes.has("_Unsigned") && attributes.text("_Unsigned")? == Some("true") {
-        let message = "has the attribute _Unsigned: its signed numbers stand for unsigned ones, which are not read";
+        let message = "has the attribute _Unsigned: its signed numbers represent unsigned ones, which is not supported";
         return Err(file.error(format!("column {} {message}", attributes.owner())));
     }
     let mut missing = vec![];

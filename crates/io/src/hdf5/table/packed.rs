@@ -165,7 +165,7 @@ impl<T: Value> Rows<T> for Packed<'_, T> {
                     Error::file(&source.column.path, format!("row {row} of {name} {what}"))
                 };
                 if let Some((k, value)) = missing(*number, &words, rows, source.missing) {
-                    return Err(refuse(k, &format!("is {value}, which stands for a missing value by its attributes")));
+                    return Err(refuse(k, &format!("is {value}, which its attributes declare a missing value")));
                 }
                 let mut values = vec![None; rows];
                 take(&words, &mut values);
