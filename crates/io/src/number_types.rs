@@ -23,7 +23,7 @@ pub(super) trait Word: Numeric + bytemuck::Pod {
 }
 
 /// Floats of 64 bits represent all integers up to this one exactly.
-const EXACT: u64 = 1 << f64::MANTISSA_DIGITS;
+pub(super) const EXACT: u64 = 1 << f64::MANTISSA_DIGITS;
 
 /// Returns the id stored as a float with `digits` binary digits of mantissa. `None` if several integers round to it.
 pub(super) fn float_id(value: f64, digits: u32) -> Option<u64> {

@@ -10,7 +10,7 @@ use crate::hdf5::bands::Band;
 use crate::hdf5::dataset::Column;
 use crate::hdf5::number::{Number, Take};
 use crate::hdf5::table::record::Spot;
-use crate::number_types::Target;
+use crate::number_types::{EXACT, Target};
 use crate::reading::Reading;
 
 /// The numbers from one dataset.
@@ -32,19 +32,23 @@ pub(super) trait Value: bytemuck::Pod + Send + Sync {
     fn take(spot: &Spot) -> Take<Option<Self>>;
 }
 
-/// Floats represent integers up to this one exactly.
-const EXACT: f64 = 9_007_199_254_740_992.0;
-
 impl Value for f64 {
-    const MUST: &'static str = "a whole number that 64-bit floats hold, below 2^53";
+    const MUST: &'static str = <Self as Target>::MUST;
 
     fn take((_, number): &Spot) -> Take<Option<Self>> {
-        let (take, is_whole) = (number.values(), number.wholes().is_some());
+        let (values, wholes, is_signed) = (number.values(), number.ids(), number.is_signed());
         Box::new(move |bytes, out| {
-            let mut values = vec![0.0; out.len()];
-            take(bytes, &mut values);
-            let checked = values.into_iter().map(|x: f64| Some(x).filter(|x| !is_whole || x.abs() < EXACT));
-            out.iter_mut().zip(checked).for_each(|(slot, value)| *slot = value);
+            let mut floats = vec![0.0; out.len()];
+            values(bytes, &mut floats);
+            out.iter_mut().zip(floats).for_each(|(slot, x)| *slot = Some(x));
+            // Floats do not tell 2^53 from 2^53 + 1, which rounds to it.
+            let Some(wholes) = &wholes else { return };
+            let mut exact = vec![0; out.len()];
+            wholes(bytes, &mut exact);
+            for (slot, whole) in out.iter_mut().zip(exact) {
+                let size = if is_signed { (whole as i64).unsigned_abs() } else { whole };
+                *slot = slot.filter(|_| size <= EXACT);
+            }
         })
     }
 }
@@ -201,4 +205,27 @@ fn read_rows(band: &Band<'_, u8>, all: u64, first: u64, rows: usize, row: usize)
     bytes.drain(..skipped);
     bytes.truncate(rows * row);
     Ok(bytes)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn integers_that_floats_hold() {
+        let value = |flags: u8, word: u64| {
+            let number = Number::parse(&[0x10, flags, 0, 0, 8, 0, 0, 0, 0, 0, 64, 0]).unwrap();
+            let mut out = [None::<f64>];
+            f64::take(&(0, number))(&word.to_le_bytes(), &mut out);
+            out[0]
+        };
+        let (unsigned, signed) = (0, 8);
+        assert_eq!(value(unsigned, EXACT), Some(EXACT as f64));
+        assert_eq!(value(signed, EXACT.wrapping_neg()), Some(-(EXACT as f64)));
+        for (flags, word) in
+            [(unsigned, EXACT + 1), (unsigned, u64::MAX), (signed, EXACT + 1), (signed, (EXACT + 1).wrapping_neg())]
+        {
+            assert_eq!(value(flags, word), None);
+        }
+    }
 }
