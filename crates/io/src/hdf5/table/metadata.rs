@@ -195,10 +195,10 @@ fn one_value(file: &File, mut places: Vec<Place>, may_be_unset: bool) -> Result<
     Ok(first.values.clone())
 }
 
-/// Returns the finite number on which all places agree, above 0 if `is_positive`.
+/// Returns the finite number on which all places agree. If `is_positive`, it must be above 0, and 0 means not set.
 fn number(file: &File, places: Vec<Place>, is_positive: bool) -> Result<Option<f64>> {
     let name = places.first().map(|place| place.name.clone()).unwrap_or_default();
-    let must = if is_positive { "one finite number from 0" } else { "one finite number" };
+    let must = if is_positive { "one finite number above 0, or 0 for none" } else { "one finite number" };
     match one_value(file, places, is_positive)?[..] {
         [] => Ok(None),
         [value] if value.is_finite() && (!is_positive || value > 0.0) => Ok(Some(value)),
