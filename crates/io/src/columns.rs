@@ -12,8 +12,8 @@ use ropewalk::halo::MassSum;
 use ropewalk::internals::parallel::map_tasks;
 use ropewalk::{Error, Result};
 
-use crate::fill::{Rows, fill};
 use crate::number_types::{Half, Number, Numeric, Target, Word, foreign};
+use crate::read_columns::{Rows, fill};
 use crate::reading::Reading;
 use crate::source::room;
 use crate::{Points, Table};

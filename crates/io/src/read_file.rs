@@ -2,7 +2,7 @@
 //!
 //! In: a path, or bytes that are not in a file. Out: a [`Snapshot`], [`Contents`], or the header of a Gadget
 //! snapshot. Steps: find the file that the path names (`locate`), detect its format (`registry`), copy a compressed
-//! file (`spool`), and call the format's reader. Cost: the first 4096 bytes are read once more than by the format
+//! file (`temp_file`), and call the format's reader. Cost: the first 4096 bytes are read once more than by the format
 //! itself. A compressed file is copied, unless it is text.
 
 use std::io::Read;
@@ -16,7 +16,7 @@ use crate::gadget_header::Header;
 use crate::locate::{existing, located};
 use crate::reading::{OnProgress, Reading};
 use crate::registry::{Detected, detect, owner};
-use crate::spool::Spool;
+use crate::temp_file::Spool;
 use crate::{Background, Contents, ReadOptions, Role, Snapshot};
 
 /// Reads a snapshot or table of points.

@@ -11,12 +11,12 @@ use std::time::SystemTime;
 use ropewalk::halo::MassSum;
 use ropewalk::{Error, Result};
 
-use crate::matter::Matter;
 use crate::number_types::Target;
 use crate::part::{Part, Places, Slice, common};
 use crate::particle_type::{NO_TYPE, counts};
 use crate::source::Source;
 use crate::subsample::Keep;
+use crate::total_mass::Matter;
 use crate::type_column::TypeColumn;
 use crate::{ReadOptions, TypeRun};
 

@@ -22,7 +22,7 @@ use crate::hdf5::Hdf5;
 use crate::npy::Npy;
 use crate::npz::Npz;
 use crate::ramses::Ramses;
-use crate::spool::GZIP;
+use crate::temp_file::GZIP;
 use crate::text::TextTable;
 use crate::tipsy::Tipsy;
 use crate::unreadable;

@@ -25,7 +25,7 @@ use unpack::{Unpacked, pid, rvint_position, rvint_velocity};
 use crate::contents::{Contents, Field, Role, TypeContents};
 use crate::expansion::Expansion;
 use crate::file_format::FileFormat;
-use crate::fill::{Rows, fill};
+use crate::read_columns::{Rows, fill};
 use crate::reading::Reading;
 use crate::{Background, Format, Masses, Points, Snapshot, Table};
 

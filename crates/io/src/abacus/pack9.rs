@@ -11,7 +11,7 @@ use ropewalk::internals::parallel::map_tasks;
 use ropewalk::{Error, Result};
 
 use super::asdf::Block;
-use crate::fill::Rows;
+use crate::read_columns::Rows;
 use crate::reading::Reading;
 
 /// Bytes of a row.

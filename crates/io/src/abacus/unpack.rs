@@ -6,8 +6,8 @@
 use ropewalk::Result;
 
 use crate::abacus::asdf::Block;
-use crate::fill::Rows;
 use crate::number_types::Target;
+use crate::read_columns::Rows;
 use crate::reading::Reading;
 
 /// Bytes of a band.

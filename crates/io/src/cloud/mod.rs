@@ -26,16 +26,16 @@ use ropewalk::units::{KnownUnits, LengthUnit, MassUnit, VelocityUnit};
 use ropewalk::{Error, Result};
 use rows::{Joined, Mapping, Slot, sum};
 
+use crate::box_sides::side_of_chosen;
 use crate::contents::{Contents, Field as ContentsField, Role, TypeContents};
 use crate::csv_columns::{self, Columns};
-use crate::fill::{Rows, fill};
-use crate::matter::Matter;
 use crate::messages::shorten;
 use crate::number_types::{Number, Target};
+use crate::read_columns::{Rows, fill};
 use crate::reading::Reading;
-use crate::sides::side_of_chosen;
 use crate::source::room;
-use crate::spool::Spool;
+use crate::temp_file::Spool;
+use crate::total_mass::Matter;
 use crate::type_column::TypeColumn;
 use crate::{Format, Masses, Points, ReadOptions, Snapshot, Table, ecsv};
 

@@ -16,7 +16,7 @@ use crate::messages::shorten;
 use crate::number_types::Number;
 use crate::reading::Reading;
 use crate::source::{Source, room, words};
-use crate::spool::Spool;
+use crate::temp_file::Spool;
 use crate::text::Record;
 use crate::{Format, Snapshot, lzf};
 

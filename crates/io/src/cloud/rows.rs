@@ -11,8 +11,8 @@ use ropewalk::internals::parallel::map_tasks;
 use ropewalk::{Error, Result};
 
 use crate::columns::Records;
-use crate::fill::Rows;
 use crate::number_types::{Number, Target, Word, foreign};
+use crate::read_columns::Rows;
 use crate::reading::Reading;
 
 /// Bytes of a band.

@@ -25,13 +25,13 @@ use scan::{Block, Field, Part, bytes_per_value, part, scan_all, scan_present, un
 use crate::columns::{Column, sum};
 use crate::contents::{Contents, Field as Stored, Role, TypeContents};
 use crate::file_format::FileFormat;
-use crate::fill::{Constant, Plain, Rows, fill};
 use crate::gadget_header::Header;
-use crate::matter::Matter;
 use crate::number_types::{Number, Word};
+use crate::read_columns::{Constant, Plain, Rows, fill};
 use crate::reading::Reading;
 use crate::snapshot::TypeRun;
 use crate::split_files::ends_with_number;
+use crate::total_mass::Matter;
 use crate::{Masses, Points, Snapshot, Table};
 
 /// The format of Gadget-2 and GADGET-4 binary snapshots.

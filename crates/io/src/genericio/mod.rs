@@ -23,15 +23,15 @@ use ropewalk::internals::parallel::map_tasks;
 use ropewalk::units::{KnownUnits, LengthUnit, MassUnit, VelocityUnit};
 use ropewalk::{Error, Result};
 
+use crate::box_sides::{of_chosen, told};
 use crate::columns::{Column, gather, points, sum, whole};
 use crate::contents::{Contents, Field, Role, TypeContents};
 use crate::csv_columns::choose;
 use crate::file_format::FileFormat;
-use crate::matter::Matter;
 use crate::part::common;
 use crate::reading::Reading;
-use crate::sides::{of_chosen, told};
 use crate::split_files::named;
+use crate::total_mass::Matter;
 use crate::{Background, Format, Masses, Snapshot};
 
 /// The GenericIO format.

@@ -11,11 +11,11 @@ use hdf5_reader::messages::filter_pipeline::FilterDescription;
 
 use ropewalk::Result;
 
-use crate::fill::Rows;
 use crate::hdf5::chunks::{Chunks, DEFLATE, FLETCHER32, LZF, Place, SHUFFLE};
 use crate::hdf5::dataset::{Column, Storage};
 use crate::hdf5::number::Take;
 use crate::lzf;
+use crate::read_columns::Rows;
 use crate::reading::Reading;
 use crate::source::Source;
 

@@ -12,7 +12,6 @@ use ropewalk::internals::parallel::map_tasks;
 use ropewalk::units::{KnownUnits, MassUnit, VelocityUnit};
 use ropewalk::{Error, Result};
 
-use crate::fill::{Constant, Rows, fill};
 use crate::hdf5::attributes::Attributes;
 use crate::hdf5::bands::Band;
 use crate::hdf5::dataset::Column;
@@ -20,9 +19,10 @@ use crate::hdf5::header::Header;
 use crate::hdf5::parts::Part;
 use crate::hdf5::shape::Shape;
 use crate::hdf5::units::Scaling;
-use crate::matter::Matter;
+use crate::read_columns::{Constant, Rows, fill};
 use crate::reading::Reading;
 use crate::snapshot::TypeRun;
+use crate::total_mass::Matter;
 use crate::{Masses, Points, Table};
 
 /// The names of fields in the files of all codes. EAGLE uses `Velocity` and `Mass`.

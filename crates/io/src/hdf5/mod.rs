@@ -37,10 +37,10 @@ use shape::Shape;
 use units::Scaling;
 use wanted::Wanted;
 
+use crate::box_sides::told;
 use crate::contents::{Contents, Field, Role, TypeContents};
 use crate::file_format::FileFormat;
 use crate::reading::Reading;
-use crate::sides::told;
 use crate::split_files::ends_with_number;
 use crate::{Masses, Points, Snapshot, Table};
 

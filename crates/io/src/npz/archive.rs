@@ -17,7 +17,7 @@ use crate::npy;
 use crate::number_types::Target;
 use crate::reading::Reading;
 use crate::source::Cancellable;
-use crate::spool::Spool;
+use crate::temp_file::Spool;
 
 /// An array of the archive.
 pub(super) struct Array {

@@ -24,12 +24,12 @@ pub(super) use write::stored;
 pub use write::{write_npz, write_npz_to};
 
 use crate::array_names::COSMOLOGY;
+use crate::box_sides::{of_chosen, told};
 use crate::columns::{gather, points, sum, whole};
 use crate::contents::{Contents, Field, Role, TypeContents};
 use crate::file_format::FileFormat;
-use crate::matter::Matter;
 use crate::reading::Reading;
-use crate::sides::{of_chosen, told};
+use crate::total_mass::Matter;
 use crate::type_column::TypeColumn;
 use crate::{Background, Format, Masses, Snapshot};
 

@@ -9,10 +9,10 @@ use parquet::data_type::{ByteArray, DataType, FixedLenByteArray};
 
 use ropewalk::{Error, Result};
 
-use crate::fill::Rows;
 use crate::number_types::{Half, Number, Numeric, Target};
 use crate::parquet::kind::{Kind, decimal, unscaled};
 use crate::parquet::scan::{Scan, refuse};
+use crate::read_columns::Rows;
 
 /// The number of values that are decoded at a time.
 const BATCH: usize = 1 << 14;

@@ -5,15 +5,15 @@ use std::path::Path;
 use ropewalk::units::{KnownUnits, VelocityUnit};
 use ropewalk::{Error, Result};
 
+use crate::box_sides::side_of_chosen;
 use crate::contents::{Contents, Field, TypeContents};
 use crate::csv_columns::own_coordinates;
-use crate::fill::{Rows, fill, fill_whole};
 use crate::number_types::Target;
 use crate::parquet::group::Group;
 use crate::parquet::kind::Kind;
 use crate::parquet::scan::Scan;
+use crate::read_columns::{Rows, fill, fill_whole};
 use crate::reading::Reading;
-use crate::sides::side_of_chosen;
 use crate::source::room;
 use crate::type_column::TypeColumn;
 use crate::{Format, Masses, Points, ReadOptions, Snapshot, Table, ecsv};

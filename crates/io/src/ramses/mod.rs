@@ -25,11 +25,11 @@ use ropewalk::{Error, Result};
 use crate::columns::{Column, Joined, sum};
 use crate::contents::{Contents, Field, Role, TypeContents};
 use crate::file_format::FileFormat;
-use crate::fill::{Rows, fill};
-use crate::matter::Matter;
 use crate::number_types::{Number, Target};
+use crate::read_columns::{Rows, fill};
 use crate::reading::Reading;
 use crate::split_files::named;
+use crate::total_mass::Matter;
 use crate::{Format, Masses, Points, Snapshot, Table};
 
 const POSITION: [&str; 3] = ["position_x", "position_y", "position_z"];

@@ -6,8 +6,8 @@
 use ropewalk::Result;
 
 use crate::columns::Joined;
-use crate::fill::Rows;
 use crate::number_types::Target;
+use crate::read_columns::Rows;
 
 /// The interval, in particles, at which cumulative counts of each type are stored.
 const STEP: usize = 1 << 14;

@@ -13,10 +13,10 @@ use ropewalk::internals::units::{GRAMS, MPC};
 use ropewalk::units::{Frame, KnownUnits, Quantity, VelocityUnit};
 use ropewalk::{Error, Result};
 
-use crate::cgs::Cgs;
 use crate::hdf5_write::{Dataset, Group};
 use crate::snapshot_write::epoch::Epoch;
 use crate::snapshot_write::types::{Types, pieces};
+use crate::unit_constants::Cgs;
 use crate::{Masses, Points, Snapshot};
 
 /// The minimum number of types in a header.

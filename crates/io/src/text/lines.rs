@@ -12,7 +12,7 @@ use flate2::read::MultiGzDecoder;
 use ropewalk::{Error, Result};
 
 use crate::source::{Cancellable, line_end};
-use crate::spool::GZIP;
+use crate::temp_file::GZIP;
 use crate::text::values::MISSING_AFTER_HASH;
 
 /// Bytes read at a time.

@@ -39,13 +39,13 @@ pub(super) use rows::Rows;
 use survey::{Kind, Purpose, Survey};
 pub(super) use values::may_name_a_column;
 
+use crate::box_sides::side_of_chosen;
 use crate::contents::{Contents, Field, Role, TypeContents};
 use crate::csv_columns::{ADVICE, Columns, FIELDS_ADVICE, Taken, choose, own_coordinates};
 use crate::file_format::FileFormat;
 use crate::messages::shorten;
 use crate::reading::Reading;
 use crate::reduce::reduced;
-use crate::sides::side_of_chosen;
 use crate::{Format, Points, ReadOptions, Snapshot, ecsv, particle_type};
 
 /// The format of text tables: any text without another format.

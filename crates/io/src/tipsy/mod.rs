@@ -24,13 +24,13 @@ use ropewalk::halo::MassSum;
 use ropewalk::units::{KnownUnits, VelocityUnit};
 use ropewalk::{Error, Result};
 
+use crate::box_sides::told;
 use crate::columns::{Column, gather, points, sum};
 use crate::contents::{Contents, Field, Role, TypeContents};
 use crate::file_format::FileFormat;
-use crate::matter::Matter;
 use crate::number_types::Number;
 use crate::reading::Reading;
-use crate::sides::told;
+use crate::total_mass::Matter;
 use crate::{Format, Masses, Snapshot};
 
 /// The format of Tipsy files.

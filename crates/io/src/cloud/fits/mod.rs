@@ -19,12 +19,12 @@ use crate::text::Record;
 
 use ropewalk::{Error, Result};
 
+use crate::box_sides::side_of_chosen;
 use crate::contents::Contents;
 use crate::csv_columns::own_coordinates;
 use crate::messages::shorten;
 use crate::reading::Reading;
 use crate::reduce::reduced;
-use crate::sides::side_of_chosen;
 use crate::source::Source;
 use crate::{Format, Snapshot};
 

@@ -26,17 +26,17 @@ use ropewalk::halo::MassSum;
 use ropewalk::units::{KnownUnits, VelocityUnit};
 use ropewalk::{Error, Result};
 
+use crate::box_sides::{of_chosen, told};
 use crate::contents::{Contents, Field, Role, TypeContents};
 use crate::csv_columns::Columns;
-use crate::fill::{Rows, fill};
 use crate::hdf5::attributes::Attributes;
 use crate::hdf5::dataset::Column as Stored;
 use crate::hdf5::file::File;
 use crate::hdf5::number::Number;
 use crate::hdf5::shape::Shape;
-use crate::matter::Matter;
+use crate::read_columns::{Rows, fill};
 use crate::reading::Reading;
-use crate::sides::{of_chosen, told};
+use crate::total_mass::Matter;
 use crate::type_column::TypeColumn;
 use crate::{Background, Format, Masses, Points, ReadOptions, Snapshot, Table};
 

@@ -5,12 +5,12 @@
 
 use ropewalk::{Error, Result};
 
-use crate::fill::Rows;
 use crate::hdf5::bands::Band;
 use crate::hdf5::dataset::Column;
 use crate::hdf5::number::{Number, Take};
 use crate::hdf5::table::record::Spot;
 use crate::number_types::{EXACT, Target};
+use crate::read_columns::Rows;
 use crate::reading::Reading;
 
 /// The numbers from one dataset.
