@@ -78,7 +78,7 @@ mod typed_columns;
 
 // The formats. No format knows the list of formats.
 mod abacus;
-mod cloud;
+mod records;
 mod file_format;
 mod gadget;
 mod genericio;

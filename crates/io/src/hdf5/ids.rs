@@ -10,7 +10,7 @@ use ropewalk::Result;
 use crate::hdf5::bands::Band;
 use crate::hdf5::dataset::Column;
 use crate::hdf5::fields::{Fields, IDS, Piece};
-use crate::hdf5::wanted::Wanted;
+use crate::hdf5::optional_fields::Wanted;
 use crate::read_columns::{Constant, Rows, fill};
 
 /// The value for particles without an id.

@@ -21,7 +21,7 @@ mod parts;
 mod shape;
 mod table;
 mod units;
-mod wanted;
+mod optional_fields;
 
 use std::path::{Path, PathBuf};
 
@@ -30,12 +30,12 @@ use fields::{COORDINATES, Fields, IDS, MASSES, VELOCITIES, group, mixed_units};
 use file::File;
 use header::Header;
 use number::Number;
+use optional_fields::Wanted;
 use parts::{Part, first, has_particles, is_ending, named, open_all, open_present, viewed};
 use ropewalk::units::{KnownUnits, VelocityUnit};
 use ropewalk::{Error, Result};
 use shape::Shape;
 use units::Scaling;
-use wanted::Wanted;
 
 use crate::box_sides::told;
 use crate::contents::{Contents, Field, Role, TypeContents};

@@ -7,17 +7,17 @@
 //! - fields: the chosen arrays, or all arrays of numbers with as many rows as the longest one, whatever their names
 //! - out: a [`Snapshot`], in the precision of the arrays
 //! - cost: requested arrays are read twice, first for their checksums, or uncompressed into a temporary file
-//! - steps: the arrays in the file (`archive`), their roles by name (`choice`)
+//! - steps: the arrays in the file (`archive`), their roles by name (`array_roles`)
 //! - source: NumPy enhancement proposal 1; PKWARE's APPNOTE
 
 mod archive;
-mod choice;
+mod array_roles;
 mod write;
 
 use std::path::Path;
 
 use archive::{Archive, Array, Placed, columns, values};
-use choice::{Choice, MOST_NUMBERS, own_positions};
+use array_roles::{Choice, MOST_NUMBERS, own_positions};
 use ropewalk::units::{KnownUnits, VelocityUnit};
 use ropewalk::{Error, Result};
 pub(super) use write::stored;

@@ -1,7 +1,7 @@
 //! Parquet tables.
 //!
 //! - in: columns of numbers by their names, as in text tables, without nulls; plain, or compressed with Snappy, gzip,
-//!   Zstandard, Brotli or LZ4. `said` lists the metadata that are used
+//!   Zstandard, Brotli or LZ4. `metadata` lists the metadata that are used
 //! - kinds: integers, floats of 16 to 64 bits, and decimals of up to 38 digits, which become the nearest float;
 //!   members of structures, with names such as `pos.x`. Other kinds are left out with a note, or are an error if
 //!   their name or the caller requires them
@@ -13,12 +13,12 @@ mod arrow;
 mod arrow_schema;
 mod group;
 mod kind;
-mod opened;
+mod reopening_file;
 mod pages;
 mod read;
-mod said;
+mod metadata;
 mod scan;
-mod unpack;
+mod decompress_pages;
 mod write;
 
 use std::path::Path;

@@ -16,11 +16,11 @@ use ropewalk::{Error, Result};
 
 use crate::csv_columns::Columns;
 use crate::ecsv;
+use crate::parquet::decompress_pages::{is_unpacked_here, packed_reader};
 use crate::parquet::kind::Kind;
-use crate::parquet::opened::Opened;
+use crate::parquet::metadata::Said;
 use crate::parquet::pages;
-use crate::parquet::said::Said;
-use crate::parquet::unpack::{is_unpacked_here, packed_reader};
+use crate::parquet::reopening_file::Opened;
 use crate::reading::Reading;
 use crate::typed_columns::{Typed, choose_typed};
 

@@ -12,15 +12,15 @@
 
 mod output;
 mod part;
-mod pick;
+mod rows_of_type;
 
 use std::path::{Path, PathBuf};
 
 use output::Output;
 use part::Part;
-use pick::{Picked, Types};
 use ropewalk::units::{KnownUnits, VelocityUnit};
 use ropewalk::{Error, Result};
+use rows_of_type::{Picked, Types};
 
 use crate::columns::{Column, Joined, sum};
 use crate::contents::{Contents, Field, Role, TypeContents};

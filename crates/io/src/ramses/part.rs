@@ -11,7 +11,7 @@ use ropewalk::{Error, Result};
 use crate::columns::{Column, whole};
 use crate::number_types::Number;
 use crate::ramses::output::Output;
-use crate::ramses::pick::Types;
+use crate::ramses::rows_of_type::Types;
 use crate::reading::Reading;
 use crate::source::Source;
 

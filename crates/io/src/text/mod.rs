@@ -6,7 +6,7 @@
 //! - out: a [`Snapshot`] in f64
 //! - names: from the first line, if none of its fields is a number. Otherwise from a comment before the rows with one
 //!   name per column, or from one comment per column
-//! - steps: the layout of the file (`layout`), the kinds of its columns and the number of its rows (`survey`), the
+//! - steps: the layout of the file (`layout`), the kinds of its columns and the number of its rows (`column_kinds`), the
 //!   rows (`rows`)
 //!
 //! | metadata | treatment |
@@ -25,18 +25,18 @@ mod comments;
 mod layout;
 mod lines;
 mod rows;
-mod survey;
+mod column_kinds;
 mod values;
 
 use std::path::Path;
 
+use column_kinds::{Kind, Purpose, Survey};
 use layout::{Layout, Slip};
 use lines::Lines;
 pub(super) use lines::Record;
 use ropewalk::units::{KnownUnits, VelocityUnit};
 use ropewalk::{Error, Result};
 pub(super) use rows::Rows;
-use survey::{Kind, Purpose, Survey};
 pub(super) use values::may_name_a_column;
 
 use crate::box_sides::side_of_chosen;

@@ -18,7 +18,7 @@ use parquet::file::metadata::RowGroupMetaData;
 use parquet::file::reader::SerializedPageReader;
 use ruzstd::decoding::StreamingDecoder;
 
-use crate::parquet::opened::Opened;
+use crate::parquet::reopening_file::Opened;
 
 /// The number of bytes that the decoder of Brotli reads at a time.
 const CHUNK: usize = 1 << 12;
