@@ -53,7 +53,7 @@ fn indexes_of_pandas() {
     let snapshot = all(file("index")).unwrap();
     assert_eq!((snapshot.points.dim(), snapshot.columns.join(" ")), (2, "a b".into()));
     assert!(
-        snapshot.notes[0].starts_with("columns left out: t (an index of a pandas table). "),
+        snapshot.notes[0].starts_with("columns left out: t (an index of a pandas table); "),
         "{:?}",
         snapshot.notes
     );

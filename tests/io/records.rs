@@ -36,7 +36,7 @@ fn fields_by_their_names() {
     assert_eq!(snapshot.ids, Some(vec![u64::MAX, u64::MAX - 1]));
     assert_eq!((snapshot.masses, snapshot.matter), (Masses::Each(vec![2.0, 3.0]), Some(5.0)));
     assert_eq!(snapshot.types, [TypeRun { particle_type: 4, count: 1 }, TypeRun { particle_type: 1, count: 1 }]);
-    assert!(snapshot.notes[0].starts_with("columns left out: name (text). "), "{:?}", snapshot.notes);
+    assert!(snapshot.notes[0].starts_with("columns left out: name (text); "), "{:?}", snapshot.notes);
     let stars = read(&path, &ReadOptions::default().types([4])).unwrap();
     assert_eq!(stars.points, f64s(3, [0.5, 0.1, 1.0]));
     let chosen = read(&path, &ReadOptions::default().columns(["z", "x"])).unwrap();

@@ -24,7 +24,7 @@ fn cube(sides: &[f64]) -> std::result::Result<Option<f64>, String> {
 }
 
 /// Returns the side of the periodic box, and a note if it is not a cube.
-pub(super) fn told(sides: &[f64]) -> (Option<f64>, Vec<String>) {
+pub(super) fn side_or_note(sides: &[f64]) -> (Option<f64>, Vec<String>) {
     cube(sides).map_or_else(|text| (None, vec![text]), |side| (side, vec![]))
 }
 

@@ -72,7 +72,7 @@ impl Declared {
             Some("," | "comma") => Some(b','),
             Some(other) => {
                 return Err(format!(
-                    "has a header of enhanced CSV with the delimiter '{}'; it must be a comma or a space",
+                    "has a header with the delimiter '{}'; it must be ',' or ' '",
                     shorten(other.as_bytes())
                 ));
             }
@@ -314,12 +314,8 @@ impl Entries<'_> {
                 }
                 [place] if place.parse::<usize>().is_ok() => {
                     let value = text.parse::<f64>().ok().filter(|&value| found.is_none_or(|other| other == value));
-                    let message = || {
-                        format!(
-                            "has {key} in its header as a list of different numbers or without numbers: '{}'",
-                            shown()
-                        )
-                    };
+                    let message =
+                        || format!("has {key} in its header, whose list must hold equal numbers: '{}'", shown());
                     found = Some(value.ok_or_else(message)?);
                 }
                 _ => return Err(format!("has {key} in its header as an object that is not supported")),
@@ -361,7 +357,7 @@ fn columns(values: &[Scalar]) -> Vec<Column> {
         let [first, at, key, rest @ ..] = path.as_slice() else { continue };
         let Some(at) = at.parse::<usize>().ok().filter(|_| first == "datatype") else { continue };
         // Indices ascend, with at least one value for each index.
-        while columns.len() <= at && columns.len() < MOST_COLUMNS {
+        while columns.len() <= at && columns.len() < MAX_COLUMNS {
             columns.push(Column::default());
         }
         let Some(column) = columns.get_mut(at) else { continue };
@@ -379,7 +375,7 @@ fn columns(values: &[Scalar]) -> Vec<Column> {
 }
 
 /// The maximum number of columns that are examined.
-const MOST_COLUMNS: usize = 1 << 16;
+const MAX_COLUMNS: usize = 1 << 16;
 
 /// Returns the unit that the columns share, if it is known. Adds a note on a unit that is not known.
 ///

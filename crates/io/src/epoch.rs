@@ -7,7 +7,7 @@
 
 /// The entries of a header about time.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Said {
+pub(super) struct EpochEntries {
     /// `Some` if the header states whether the run is comoving.
     pub is_comoving: Option<bool>,
     /// The scale factor, if the header names it.
@@ -44,7 +44,7 @@ fn agree(scale_factor: f64, redshift: f64) -> bool {
 }
 
 impl Epoch {
-    pub(super) fn of(said: &Said) -> Self {
+    pub(super) fn of(said: &EpochEntries) -> Self {
         let none = |redshift| Self { redshift, ..Self::default() };
         let comoving = |a: f64, redshift: Option<f64>| Self {
             scale_factor: Some(a),
@@ -107,13 +107,13 @@ fn apart(what: &str, value: f64, redshift: f64) -> String {
 mod tests {
     use super::*;
 
-    fn of(time: Option<f64>, redshift: Option<f64>) -> Said {
-        Said { time, redshift, ..Said::default() }
+    fn of(time: Option<f64>, redshift: Option<f64>) -> EpochEntries {
+        EpochEntries { time, redshift, ..EpochEntries::default() }
     }
 
     #[test]
     fn what_is_certain() {
-        let comoving = Said { is_comoving: Some(true), ..Said::default() };
+        let comoving = EpochEntries { is_comoving: Some(true), ..EpochEntries::default() };
         let certain = [
             (of(Some(0.25), Some(3.0)), Some(0.25), Some(3.0)),
             // The scale factor has few digits.
@@ -122,11 +122,11 @@ mod tests {
             (of(Some(5.0), Some(0.0)), None, Some(0.0)),
             (of(Some(0.25), None), None, None),
             (of(None, None), None, None),
-            (Said { time: Some(0.25), ..comoving }, Some(0.25), Some(3.0)),
-            (Said { redshift: Some(3.0), ..comoving }, Some(0.25), Some(3.0)),
-            (Said { is_comoving: Some(false), has_matter: true, ..of(Some(0.25), Some(3.0)) }, None, Some(3.0)),
-            (Said { scale_factor: Some(0.5), ..of(Some(1e-3), Some(1.0)) }, Some(0.5), Some(1.0)),
-            (Said { scale_factor: Some(0.5), ..of(Some(1e-3), None) }, Some(0.5), Some(1.0)),
+            (EpochEntries { time: Some(0.25), ..comoving }, Some(0.25), Some(3.0)),
+            (EpochEntries { redshift: Some(3.0), ..comoving }, Some(0.25), Some(3.0)),
+            (EpochEntries { is_comoving: Some(false), has_matter: true, ..of(Some(0.25), Some(3.0)) }, None, Some(3.0)),
+            (EpochEntries { scale_factor: Some(0.5), ..of(Some(1e-3), Some(1.0)) }, Some(0.5), Some(1.0)),
+            (EpochEntries { scale_factor: Some(0.5), ..of(Some(1e-3), None) }, Some(0.5), Some(1.0)),
         ];
         for (said, scale_factor, redshift) in certain {
             assert_eq!(Epoch::of(&said), Epoch { scale_factor, redshift, doubt: None }, "{said:?}");
@@ -135,19 +135,19 @@ mod tests {
 
     #[test]
     fn what_is_in_doubt() {
-        let comoving = Said { is_comoving: Some(true), ..Said::default() };
+        let comoving = EpochEntries { is_comoving: Some(true), ..EpochEntries::default() };
         for said in [
             of(Some(5.0), Some(3.0)),
             of(Some(0.0), Some(3.0)),
-            Said { time: Some(0.5), redshift: Some(0.0), ..comoving },
-            Said { time: Some(-1.0), ..comoving },
+            EpochEntries { time: Some(0.5), redshift: Some(0.0), ..comoving },
+            EpochEntries { time: Some(-1.0), ..comoving },
             comoving,
-            Said { scale_factor: Some(0.5), ..of(Some(0.5), Some(3.0)) },
+            EpochEntries { scale_factor: Some(0.5), ..of(Some(0.5), Some(3.0)) },
         ] {
             let epoch = Epoch::of(&said);
             assert!(matches!(epoch.doubt, Some(Doubt::Conflict(_))) && epoch.scale_factor.is_none(), "{said:?}");
         }
-        let matter = |time, redshift| Said { has_matter: true, ..of(time, redshift) };
+        let matter = |time, redshift| EpochEntries { has_matter: true, ..of(time, redshift) };
         for (said, scale_factor) in [
             (matter(Some(0.25), None), Some(0.25)),
             (matter(Some(0.25), Some(0.0)), None),

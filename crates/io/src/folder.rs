@@ -11,7 +11,7 @@ use ropewalk::{Error, Result};
 use crate::registry::{Detected, detect, formats};
 
 /// The maximum number of snapshots that an error lists.
-const MOST_LISTED: usize = 8;
+const MAX_LISTED: usize = 8;
 
 /// Returns the first file of each snapshot in a folder, and the number of files that belong to no snapshot.
 fn snapshots(folder: &Path) -> (Vec<PathBuf>, usize) {
@@ -74,8 +74,8 @@ pub(super) fn only_snapshot(folder: &Path) -> Result<(PathBuf, Option<String>)> 
         (n, Some(last)) => {
             found.push(last);
             let name = |file: &PathBuf| file.file_name().unwrap_or_default().to_string_lossy().into_owned();
-            let listed: Vec<String> = found.iter().take(MOST_LISTED).map(name).collect();
-            let more = if n > MOST_LISTED { " and others" } else { "" };
+            let listed: Vec<String> = found.iter().take(MAX_LISTED).map(name).collect();
+            let more = if n > MAX_LISTED { " and others" } else { "" };
             let message =
                 format!("is a folder with {n} snapshots: {}{more}; give the path of one of them", listed.join(", "));
             Err(Error::file(folder, message))

@@ -72,7 +72,7 @@ mod type_column;
 // Columns and metadata of tables by their names.
 mod array_names;
 mod column_names;
-mod csv_columns;
+mod table_columns;
 mod ecsv;
 mod typed_columns;
 

@@ -31,7 +31,7 @@ use crate::unreadable;
 const BY_PATH: &[&dyn FileFormat] = &[&Ramses];
 /// Formats with a signature in their first bytes, in the order in which they are tried. Tipsy has the weakest
 /// signature.
-const MARKED: &[&dyn FileFormat] = &[
+const WITH_SIGNATURE: &[&dyn FileFormat] = &[
     &Gadget,
     &Npy,
     &Hdf5,
@@ -77,7 +77,8 @@ impl Detected {
 
 /// Returns the format of a file whose first 4096 bytes are `prefix`.
 pub(super) fn detect(prefix: &[u8]) -> Detected {
-    let first = |formats: &[&'static dyn FileFormat]| formats.iter().copied().find(|format| format.sniff(prefix));
+    let first =
+        |formats: &[&'static dyn FileFormat]| formats.iter().copied().find(|format| format.recognises_prefix(prefix));
     if prefix.starts_with(GZIP) {
         return Detected::Gzip;
     }
@@ -85,10 +86,10 @@ pub(super) fn detect(prefix: &[u8]) -> Detected {
     if unreadable::is_marked(prefix, b"PAR1") {
         return Detected::Unreadable("is a Parquet table, which needs the feature `parquet`");
     }
-    if let Some(format) = first(MARKED) {
+    if let Some(format) = first(WITH_SIGNATURE) {
         return Detected::Known(format);
     }
-    if let Some(why) = unreadable::sniff(prefix) {
+    if let Some(why) = unreadable::recognises_prefix(prefix) {
         return Detected::Unreadable(why);
     }
     match first(TEXT).filter(|_| !prefix.contains(&0)) {
@@ -99,10 +100,10 @@ pub(super) fn detect(prefix: &[u8]) -> Detected {
 
 /// Returns the format that the name of a path and the files beside it show.
 pub(super) fn owner(path: &Path) -> Option<&'static dyn FileFormat> {
-    BY_PATH.iter().copied().find(|format| format.owns(path))
+    BY_PATH.iter().copied().find(|format| format.recognises_path(path))
 }
 
 /// All formats.
 pub(super) fn formats() -> impl Iterator<Item = &'static dyn FileFormat> {
-    [MARKED, BY_PATH, TEXT].into_iter().flatten().copied()
+    [WITH_SIGNATURE, BY_PATH, TEXT].into_iter().flatten().copied()
 }

@@ -4,8 +4,8 @@
 //! numbers are left out. An unreadable column is an error if the caller chose it, or if it has the name of a
 //! coordinate or of another requested quantity.
 
-use crate::csv_columns::{ADVICE, Columns};
 use crate::reading::Reading;
+use crate::table_columns::{ADVICE, Columns};
 
 /// A column of a table.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -24,7 +24,7 @@ pub(super) struct Typed {
 /// Errors: as [`Columns::named_of`]; a column of numbers that cannot be read, if all columns of numbers are
 /// coordinates.
 pub(super) fn choose_typed(typed: &[Typed], chosen: &[String], reading: &Reading<'_>) -> Result<Columns, String> {
-    if reading.is_of_fields {
+    if reading.reads_fields {
         return fields(typed, chosen);
     }
     let why = |place: usize| -> Option<String> {

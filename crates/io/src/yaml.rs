@@ -13,8 +13,8 @@ use yaml_rust2::parser::Parser;
 /// The maximum depth of nested lists and maps.
 const DEEPEST: usize = 32;
 /// The maximum number of nodes, and of bytes of their scalars, including copies.
-const MOST_NODES: usize = 1 << 16;
-const MOST_BYTES: usize = 1 << 24;
+const MAX_NODES: usize = 1 << 16;
+const MAX_BYTES: usize = 1 << 24;
 
 /// A scalar, preceded by the keys and list indices that lead to it.
 pub(super) type Scalar = (Vec<String>, String);
@@ -76,8 +76,8 @@ fn nodes(yaml: &str) -> Result<Vec<Node>, String> {
             }
             _ => {}
         }
-        if open.len() > DEEPEST || nodes.len() > MOST_NODES || bytes > MOST_BYTES {
-            return Err(format!("is nested deeper than {DEEPEST} or has more than {MOST_NODES} entries"));
+        if open.len() > DEEPEST || nodes.len() > MAX_NODES || bytes > MAX_BYTES {
+            return Err(format!("is nested deeper than {DEEPEST} or has more than {MAX_NODES} entries"));
         }
     }
 }
@@ -117,9 +117,9 @@ fn paths(nodes: Vec<Node>) -> Result<Vec<Scalar>, String> {
                         Nesting::List { .. } => 0,
                     };
                     bytes += nestings.iter().map(of_key).sum::<usize>();
-                    if bytes > MOST_BYTES {
+                    if bytes > MAX_BYTES {
                         return Err(format!(
-                            "has keys of more than {MOST_BYTES} bytes, counted for each entry below them"
+                            "has keys of more than {MAX_BYTES} bytes, counted for each entry below them"
                         ));
                     }
                     let steps = nestings.iter().map(|level| match level {

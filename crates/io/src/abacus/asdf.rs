@@ -22,7 +22,7 @@ const BLOCK: [u8; 4] = [0xd3, b'B', b'L', b'K'];
 /// The number of bytes in which the end of the tree is searched.
 const LONGEST_TREE: usize = 1 << 20;
 /// The minimum size of a block's header in bytes, excluding its first six.
-const LEAST: u16 = 48;
+const MIN_HEADER: u16 = 48;
 
 /// The tree and the blocks of a file.
 pub(super) struct Asdf {
@@ -147,9 +147,9 @@ impl Asdf {
 
 impl Block {
     fn read(source: &mut Source, at: u64, header: u16) -> Result<Self> {
-        if header < LEAST {
+        if header < MIN_HEADER {
             return Err(source.error(format!(
-                "the block at byte {at} has a header of {header} bytes; it must have at least {LEAST}"
+                "the block at byte {at} has a header of {header} bytes; it must have at least {MIN_HEADER}"
             )));
         }
         let after = source.at() + u64::from(header);

@@ -14,7 +14,7 @@ pub(super) const HEADER: u64 = 16;
 /// The maximum size of a block in bytes. Writers choose blocks that fit into a cache.
 const LARGEST_BLOCK: u64 = 1 << 26;
 /// The maximum compression ratio that is accepted. Real data hardly ever exceed it.
-const MOST_RATIO: u64 = 256;
+const MAX_RATIO: u64 = 256;
 
 const SHUFFLE: u8 = 1;
 const COPY: u8 = 2;
@@ -33,7 +33,7 @@ pub(super) struct Container {
     pub compressed: u64,
 }
 
-type Told<T> = std::result::Result<T, String>;
+type TextResult<T> = std::result::Result<T, String>;
 
 fn told(error: ropewalk::Error) -> String {
     error.to_string()
@@ -41,7 +41,7 @@ fn told(error: ropewalk::Error) -> String {
 
 impl Container {
     /// Reads the header of the container at the position of `source`. The container has at most `room` bytes.
-    pub(super) fn read(source: &mut Source, room: u64) -> Told<Self> {
+    pub(super) fn read(source: &mut Source, room: u64) -> TextResult<Self> {
         let at = source.at();
         if room < HEADER {
             return Err(format!("expected a header of {HEADER} bytes at byte {at}, got {room}"));
@@ -57,7 +57,7 @@ impl Container {
         if compressed < HEADER || compressed > room {
             return Err(format!("expected {compressed} bytes at byte {at}, got {room}"));
         }
-        if bytes > compressed * MOST_RATIO || block > LARGEST_BLOCK || (block == 0 && bytes > 0) {
+        if bytes > compressed * MAX_RATIO || block > LARGEST_BLOCK || (block == 0 && bytes > 0) {
             return Err(format!(
                 "{compressed} bytes at byte {at} cannot decompress to {bytes} bytes in blocks of {block}"
             ));
@@ -75,7 +75,7 @@ impl Container {
     }
 
     /// Reads the range `range` of the decompressed content into `out`.
-    pub(super) fn fill(&self, source: &mut Source, range: Range<u64>, out: &mut [u8]) -> Told<()> {
+    pub(super) fn fill(&self, source: &mut Source, range: Range<u64>, out: &mut [u8]) -> TextResult<()> {
         if self.flags & COPY != 0 {
             source.seek(self.at + HEADER + range.start).map_err(told)?;
             return source.fill(out).map_err(told);
@@ -93,7 +93,7 @@ impl Container {
     }
 
     /// Reads and decompresses a block of `bytes` decompressed bytes.
-    fn block(&self, source: &mut Source, block: u64, bytes: usize) -> Told<Vec<u8>> {
+    fn block(&self, source: &mut Source, block: u64, bytes: usize) -> TextResult<Vec<u8>> {
         source.seek(self.at + HEADER + 4 * block).map_err(told)?;
         let start = u64::from(source.u32(false).map_err(told)?);
         if start > self.compressed {
@@ -127,7 +127,7 @@ impl Container {
         })
     }
 
-    fn unpack(&self, packed: &[u8], out: &mut [u8]) -> Told<()> {
+    fn unpack(&self, packed: &[u8], out: &mut [u8]) -> TextResult<()> {
         let due = out.len();
         let n = match self.flags >> 5 {
             1 => lz4_flex::block::decompress_into(packed, out).map_err(|error| error.to_string())?,

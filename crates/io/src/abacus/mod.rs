@@ -25,7 +25,7 @@ use unpack::{Unpacked, pid, rvint_position, rvint_velocity};
 use crate::contents::{Contents, Field, Role, TypeContents};
 use crate::expansion::Expansion;
 use crate::file_format::FileFormat;
-use crate::read_columns::{Rows, fill};
+use crate::read_columns::{RowSource, fill};
 use crate::reading::Reading;
 use crate::{Background, Format, Masses, Points, Snapshot, Table};
 
@@ -50,7 +50,7 @@ const ID: u64 = 8;
 pub(crate) struct Abacus;
 
 impl FileFormat for Abacus {
-    fn sniff(&self, prefix: &[u8]) -> bool {
+    fn recognises_prefix(&self, prefix: &[u8]) -> bool {
         prefix.starts_with(asdf::MAGIC)
     }
 
@@ -209,7 +209,7 @@ fn inspect(path: &Path, reading: &Reading<'_>) -> Result<Contents> {
         None => scan.rows(),
         Some((block, scale)) => {
             let rows = pack9::File { reading, path, block: &block, rows: scan.rows(), scale };
-            rows.bands(pack9::Wanted::Positions)?.iter().map(Rows::len).sum()
+            rows.bands(pack9::Wanted::Positions)?.iter().map(RowSource::len).sum()
         }
     };
     let (name, mass) = ("particles".into(), scan.mass);
@@ -232,7 +232,7 @@ fn read(path: &Path, reading: &Reading<'_>) -> Result<Snapshot> {
     let (options, rows) = (reading.options, scan.rows());
     let unit = options.velocity_unit.unwrap_or(VelocityUnit::KM_S);
     let factor = options.velocity_factor(unit, scan.redshift, None).map_err(|error| Error::file(path, error))?;
-    let vectors = |pieces: Vec<Box<dyn Rows<f32> + '_>>| -> Result<Points> {
+    let vectors = |pieces: Vec<Box<dyn RowSource<f32> + '_>>| -> Result<Points> {
         Ok(Points::F32(Table::of(3, fill(reading, path, 3, &pieces)?)))
     };
     let (positions, velocities, rows) = match scan.pack9(path, reading)? {
@@ -244,7 +244,7 @@ fn read(path: &Path, reading: &Reading<'_>) -> Result<Snapshot> {
                 block: &'a Block,
                 rows: u64,
                 convert: F,
-            ) -> Vec<Box<dyn Rows<f32> + 'a>> {
+            ) -> Vec<Box<dyn RowSource<f32> + 'a>> {
                 vec![Box::new(Unpacked { reading, path, block, rows, row: ROW, width: 3, convert })]
             }
             let of = |velocity: Option<f64>| match velocity {
@@ -256,11 +256,11 @@ fn read(path: &Path, reading: &Reading<'_>) -> Result<Snapshot> {
         }
         Some((block, scale)) => {
             let file = pack9::File { reading, path, block: &block, rows, scale };
-            fn boxed<'a>(bands: Vec<pack9::Band<'a>>) -> Vec<Box<dyn Rows<f32> + 'a>> {
-                bands.into_iter().map(|band| Box::new(band) as Box<dyn Rows<f32>>).collect()
+            fn boxed<'a>(bands: Vec<pack9::Band<'a>>) -> Vec<Box<dyn RowSource<f32> + 'a>> {
+                bands.into_iter().map(|band| Box::new(band) as Box<dyn RowSource<f32>>).collect()
             }
             let bands = file.bands(pack9::Wanted::Positions)?;
-            let particles = bands.iter().map(Rows::len).sum();
+            let particles = bands.iter().map(RowSource::len).sum();
             let velocities = match options.velocities {
                 true => Some(vectors(boxed(file.bands(pack9::Wanted::Velocities(factor))?))?),
                 false => None,
@@ -297,7 +297,7 @@ fn ids(path: &Path, rows: u64, reading: &Reading<'_>) -> Result<Vec<u64>> {
         return Err(Error::file(path, message));
     }
     let block = &asdf.block(name, &array, ID, reading)?;
-    let piece: Box<dyn Rows<u64> + '_> =
+    let piece: Box<dyn RowSource<u64> + '_> =
         Box::new(Unpacked { reading, path, block, rows, row: ID, width: 1, convert: pid });
     fill(reading, path, 1, &[piece])
 }

@@ -11,7 +11,7 @@ use ropewalk::internals::parallel::map_tasks;
 use ropewalk::{Error, Result};
 
 use super::asdf::Block;
-use crate::read_columns::Rows;
+use crate::read_columns::RowSource;
 use crate::reading::Reading;
 
 /// Bytes of a row.
@@ -127,7 +127,7 @@ impl<'a> File<'a> {
     }
 }
 
-impl Rows<f32> for Band<'_> {
+impl RowSource<f32> for Band<'_> {
     fn len(&self) -> u64 {
         self.particles
     }

@@ -21,7 +21,7 @@ use ropewalk::{Error, Result};
 /// Bytes written at a time.
 const CHUNK: usize = 1 << 18;
 /// Bytes written between two checks for cancellation.
-const LOOK: usize = 1 << 22;
+const CANCEL_CHECK_BYTES: usize = 1 << 22;
 
 /// A file that appears under its name only when it is complete, and then replaces an existing file.
 ///
@@ -195,7 +195,7 @@ impl Write for AtomicFile {
     }
 
     fn write_all(&mut self, bytes: &[u8]) -> io::Result<()> {
-        bytes.chunks(LOOK).try_for_each(|part| {
+        bytes.chunks(CANCEL_CHECK_BYTES).try_for_each(|part| {
             check();
             let written = self.out.write_all(part);
             self.written += part.len() as u64;

@@ -14,7 +14,7 @@ use crate::reading::Reading;
 use crate::source::Source;
 
 /// The minimum size of the global header in all versions, and the sizes of a checksum and of a name.
-const LEAST: u64 = 104;
+const MIN_HEADER: u64 = 104;
 const CRC: u64 = 8;
 const NAME: u64 = 256;
 /// Bits in the flags of a variable.
@@ -234,10 +234,10 @@ impl Header {
 
 /// Returns the bytes of a header whose checksum is correct, and the byte order (`true` for big-endian).
 fn checked(source: &mut Source) -> Result<(Vec<u8>, bool)> {
-    let prefix = source.prefix(LEAST as usize)?;
+    let prefix = source.prefix(MIN_HEADER as usize)?;
     let Some(big_endian) = byte_order(&prefix) else { return Err(source.error("is not a GenericIO file")) };
     let size = Words { bytes: &prefix, big_endian }.at(8);
-    let end = size.checked_add(CRC).filter(|&end| size >= LEAST && end <= source.len());
+    let end = size.checked_add(CRC).filter(|&end| size >= MIN_HEADER && end <= source.len());
     let Some(end) = end else {
         let there = source.len();
         return Err(

@@ -23,22 +23,22 @@ use ropewalk::internals::parallel::map_tasks;
 use ropewalk::units::{KnownUnits, LengthUnit, MassUnit, VelocityUnit};
 use ropewalk::{Error, Result};
 
-use crate::box_sides::{of_chosen, told};
+use crate::box_sides::{of_chosen, side_or_note};
 use crate::columns::{Column, gather, points, sum, whole};
 use crate::contents::{Contents, Field, Role, TypeContents};
-use crate::csv_columns::choose;
 use crate::file_format::FileFormat;
 use crate::part::common;
 use crate::reading::Reading;
 use crate::split_files::named;
-use crate::total_mass::Matter;
+use crate::table_columns::choose;
+use crate::total_mass::TotalMass;
 use crate::{Background, Format, Masses, Snapshot};
 
 /// The GenericIO format.
 pub(crate) struct GenericIo;
 
 impl FileFormat for GenericIo {
-    fn sniff(&self, prefix: &[u8]) -> bool {
+    fn recognises_prefix(&self, prefix: &[u8]) -> bool {
         byte_order(prefix).is_some()
     }
 
@@ -195,7 +195,7 @@ impl Variables {
         let chosen = &reading.options.columns[..];
         let names: Vec<String> = header.variables.iter().map(|variable| variable.name.clone()).collect();
         let refuse = |message: String| Error::file(&header.path, message);
-        let positions = if chosen.is_empty() && reading.is_of_fields {
+        let positions = if chosen.is_empty() && reading.reads_fields {
             let is_field = |place: &usize| {
                 let variable = &header.variables[*place];
                 variable.number.is_some() && variable.width == 1
@@ -213,7 +213,7 @@ impl Variables {
         } else {
             choose(chosen, &names, names.len()).map_err(refuse)?
         };
-        if positions.len() > 10 && !reading.is_of_fields {
+        if positions.len() > 10 && !reading.reads_fields {
             return Err(refuse(format!(
                 "{} variables are chosen; points must have 1 to 10 coordinates",
                 positions.len()
@@ -222,7 +222,7 @@ impl Variables {
         if positions.is_empty() {
             return Err(refuse("has no variable of numbers".into()));
         }
-        let rest = |variable: &usize| !reading.is_of_fields && !positions.contains(variable);
+        let rest = |variable: &usize| !reading.reads_fields && !positions.contains(variable);
         let other = |name: &str| header.find(name).filter(rest);
         let (id, mass) = (other("id"), other("mass"));
         let velocities = by_name(header, ["vx", "vy", "vz"]).filter(|all| positions.len() == 3 && all.iter().all(rest));
@@ -339,11 +339,11 @@ fn read(path: &Path, reading: &Reading<'_>) -> Result<Snapshot> {
         let share = if reading.keep.is_all() { MassSum::of(&own) } else { sum(reading, &pieces.concat())? };
         masses = Masses::Each(own);
         let share = Some(share);
-        matter = reading.matter(Matter { share, ..Matter::default() });
+        matter = reading.matter(TotalMass { share, ..TotalMass::default() });
     }
     let mut notes = vec![];
     notes.extend(origin(first));
-    let sides = match reading.is_of_fields {
+    let sides = match reading.reads_fields {
         true => vec![],
         false => of_chosen(&first.scale, &variables.own, &variables.positions, &mut notes),
     };
@@ -358,7 +358,7 @@ fn read(path: &Path, reading: &Reading<'_>) -> Result<Snapshot> {
         box_size,
         notes,
         format: Format::GenericIo,
-        columns: match reading.is_of_fields {
+        columns: match reading.reads_fields {
             true => variables.positions.iter().map(|&place| first.variables[place].name.clone()).collect(),
             false => options.columns.clone(),
         },

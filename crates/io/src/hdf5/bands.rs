@@ -1,6 +1,6 @@
 //! Rows of a column: read in place, and decoded chunk by chunk.
 //!
-//! In: a [`Column`] and the conversion of its numbers. Out: [`Rows`], which `fill` reads in parallel. Cost: for each
+//! In: a [`Column`] and the conversion of its numbers. Out: [`RowSource`], which `fill` reads in parallel. Cost: for each
 //! thread, the stored and the decoded bytes of a chunk.
 
 use std::sync::{Mutex, PoisonError};
@@ -13,9 +13,9 @@ use ropewalk::Result;
 
 use crate::hdf5::chunks::{Chunks, DEFLATE, FLETCHER32, LZF, Place, SHUFFLE};
 use crate::hdf5::dataset::{Column, Storage};
-use crate::hdf5::number::Take;
+use crate::hdf5::number::Converter;
 use crate::lzf;
-use crate::read_columns::Rows;
+use crate::read_columns::RowSource;
 use crate::reading::Reading;
 use crate::source::Source;
 
@@ -28,7 +28,7 @@ const PIECE: usize = 1 << 18;
 pub(super) struct Band<'a, T> {
     reading: &'a Reading<'a>,
     column: &'a Column,
-    take: Take<T>,
+    take: Converter<T>,
     registry: FilterRegistry,
     /// Buffers released by threads, for reuse.
     free: Mutex<Vec<Buffers>>,
@@ -44,7 +44,7 @@ struct Buffers {
 }
 
 impl<'a, T> Band<'a, T> {
-    pub(super) fn new(reading: &'a Reading<'a>, column: &'a Column, take: Take<T>) -> Self {
+    pub(super) fn new(reading: &'a Reading<'a>, column: &'a Column, take: Converter<T>) -> Self {
         Self { reading, column, take, registry: FilterRegistry::new(), free: Mutex::default() }
     }
 
@@ -148,7 +148,7 @@ impl<'a, T> Band<'a, T> {
     }
 }
 
-impl<T: Send + Sync> Rows<T> for Band<'_, T> {
+impl<T: Send + Sync> RowSource<T> for Band<'_, T> {
     fn len(&self) -> u64 {
         self.column.shape.rows
     }
@@ -171,7 +171,7 @@ impl<T: Send + Sync> Rows<T> for Band<'_, T> {
     fn read(&self, first: u64, out: &mut [T]) -> Result<()> {
         let start = first as usize * self.row();
         match &self.column.storage {
-            Storage::Plain { at } => {
+            Storage::ContiguousRows { at } => {
                 let mut source = self.reading.open(&self.column.path)?;
                 source.seek(at + start as u64)?;
                 self.read_plain(&mut source, out)

@@ -16,13 +16,13 @@ use crate::hdf5::attributes::Attributes;
 use crate::hdf5::bands::Band;
 use crate::hdf5::dataset::Column;
 use crate::hdf5::header::Header;
-use crate::hdf5::parts::Part;
+use crate::hdf5::parts::SnapshotFile;
 use crate::hdf5::shape::Shape;
 use crate::hdf5::units::Scaling;
-use crate::read_columns::{Constant, Rows, fill};
+use crate::read_columns::{ConstantRows, RowSource, fill};
 use crate::reading::Reading;
 use crate::snapshot::TypeRun;
-use crate::total_mass::Matter;
+use crate::total_mass::TotalMass;
 use crate::{Masses, Points, Table};
 
 /// The names of fields in the files of all codes. EAGLE uses `Velocity` and `Mass`.
@@ -55,14 +55,14 @@ pub(super) fn mixed_units(field: &str) -> String {
 pub(super) struct Fields<'a> {
     pub path: &'a Path,
     pub reading: &'a Reading<'a>,
-    pub parts: &'a [Part],
+    pub parts: &'a [SnapshotFile],
     pub types: &'a [u8],
 }
 
 /// Particles of one type in one file.
 #[derive(Clone, Copy)]
 pub(super) struct Piece<'a> {
-    pub part: &'a Part,
+    pub part: &'a SnapshotFile,
     pub particle_type: u8,
     pub rows: u64,
 }
@@ -195,7 +195,7 @@ impl Fields<'_> {
         fill(self.reading, self.path, 3, &rows.collect::<Result<Vec<_>>>()?)
     }
 
-    fn floats<'b, T, F>(&'b self, column: &'b Column, convert: F) -> Result<Box<dyn Rows<T> + 'b>>
+    fn floats<'b, T, F>(&'b self, column: &'b Column, convert: F) -> Result<Box<dyn RowSource<T> + 'b>>
     where
         T: Send + Sync + 'static,
         F: Fn(f64) -> T + Copy + Send + Sync + 'static,
@@ -298,10 +298,10 @@ impl Fields<'_> {
         notes.extend(self.other_masses(&pieces, &all)?);
         let own = all.iter().find_map(|mass| if let Mass::Each(column) = mass { Some(&**column) } else { None });
         self.mass_unit(own, header, units)?;
-        let rows = all.iter().zip(&pieces).map(|(mass, piece)| -> Result<Box<dyn Rows<f64> + '_>> {
+        let rows = all.iter().zip(&pieces).map(|(mass, piece)| -> Result<Box<dyn RowSource<f64> + '_>> {
             match mass {
                 Mass::Each(column) => self.floats(column, move |mass| mass * each),
-                Mass::One(mass) => Ok(Box::new(Constant { rows: piece.rows, value: mass * each })),
+                Mass::One(mass) => Ok(Box::new(ConstantRows { rows: piece.rows, value: mass * each })),
             }
         });
         Ok(Masses::Each(fill(self.reading, self.path, 1, &rows.collect::<Result<Vec<_>>>()?)?))
@@ -327,13 +327,13 @@ impl Fields<'_> {
     pub(super) fn matter(&self, types: &[u8], read: &Masses, unit: Option<MassUnit>) -> Option<f64> {
         let (mut read, is_whole) = match read {
             Masses::Each(own) if self.reading.keep.is_all() && types == self.types => {
-                let matter = Matter { share: Some(MassSum::of(own)), ..Matter::default() };
+                let matter = TotalMass { share: Some(MassSum::of(own)), ..TotalMass::default() };
                 return self.reading.matter(matter);
             }
             Masses::Each(all) => (all.as_slice(), self.reading.keeps_all()),
             _ => (&[][..], false),
         };
-        let mut matter = Matter::default();
+        let mut matter = TotalMass::default();
         for piece in self.pieces(types) {
             let is_read = is_whole && self.types.contains(&piece.particle_type);
             if is_read {

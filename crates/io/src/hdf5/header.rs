@@ -68,7 +68,7 @@ const EQUAL_SIDES: f64 = 1e-6;
 /// Numbers with at most this magnitude are considered equal to 0.
 const ZERO: f64 = 1e-9;
 /// The maximum number of unused attributes that are listed per group.
-const MOST_LISTED: usize = 24;
+const MAX_LISTED: usize = 24;
 
 /// The groups with metadata of a file, in decreasing order of precedence.
 const GROUPS: [&str; 6] = ["Header", "Cosmology", "Parameters", "RuntimePars", "Units", "Code"];
@@ -187,9 +187,9 @@ impl Said<'_> {
         let used = self.used.borrow();
         let groups = self.groups.iter().zip(GROUPS).filter_map(|(attributes, group)| {
             let names: Vec<&str> = attributes.names().filter(|&name| !used.contains(name)).collect();
-            let more = names.len().saturating_sub(MOST_LISTED);
+            let more = names.len().saturating_sub(MAX_LISTED);
             let more = if more > 0 { format!(" and {more} more") } else { String::new() };
-            let listed = names[..names.len().min(MOST_LISTED)].join(", ");
+            let listed = names[..names.len().min(MAX_LISTED)].join(", ");
             (!names.is_empty()).then(|| format!("of {group} {listed}{more}"))
         });
         let groups: Vec<String> = groups.collect();

@@ -11,7 +11,7 @@ use crate::hdf5::bands::Band;
 use crate::hdf5::dataset::Column;
 use crate::hdf5::fields::{Fields, IDS, Piece};
 use crate::hdf5::optional_fields::Wanted;
-use crate::read_columns::{Constant, Rows, fill};
+use crate::read_columns::{ConstantRows, RowSource, fill};
 
 /// The value for particles without an id.
 const NO_ID: u64 = u64::MAX;

@@ -7,7 +7,7 @@
 //! fewer bits in words of the usual size. Their values follow IEEE 754 for these widths.
 
 /// A conversion from contiguous stored words to values.
-pub(super) type Take<T> = Box<dyn Fn(&[u8], &mut [T]) + Send + Sync>;
+pub(super) type Converter<T> = Box<dyn Fn(&[u8], &mut [T]) + Send + Sync>;
 
 /// The number format of a word of 1, 2, 4 or 8 bytes.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -11,7 +11,7 @@ use crate::number_types::Number;
 /// The maximum depth of nested records.
 const DEEPEST: usize = 4;
 /// The maximum number of fields of a record.
-const MOST_FIELDS: usize = 10_000;
+const MAX_FIELDS: usize = 10_000;
 
 /// A field of a record.
 #[derive(Clone, Debug, PartialEq)]
@@ -172,7 +172,7 @@ impl Parser<'_> {
                 return self.refuse();
             };
             at = end;
-            if self.fields.len() > MOST_FIELDS {
+            if self.fields.len() > MAX_FIELDS {
                 return self.refuse();
             }
         }

@@ -23,7 +23,7 @@ pub(super) const MAGIC: &[u8] = b"\x93NUMPY";
 pub(crate) const LONGEST_HEADER: u64 = 10_000;
 
 /// The maximum width of rows from which columns are chosen.
-pub(super) const MOST_COLUMNS: u64 = 1 << 16;
+pub(super) const MAX_COLUMNS: u64 = 1 << 16;
 
 /// Reads the Python literal at the start of the file.
 pub(super) fn header_text(source: &mut Source) -> Result<String> {
@@ -153,7 +153,7 @@ impl Header {
         let (points, dim) = match sides[..] {
             [points] => (points, 1),
             [points, dim @ 1..=10] => (points, dim as usize),
-            [points, dim] if of != Of::Points && (1..=MOST_COLUMNS).contains(&dim) => (points, dim as usize),
+            [points, dim] if of != Of::Points && (1..=MAX_COLUMNS).contains(&dim) => (points, dim as usize),
             _ => {
                 let shape = shape.split_inclusive(')').next().unwrap_or_default();
                 let wanted = match of {

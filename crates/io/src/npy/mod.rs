@@ -18,11 +18,11 @@ use std::path::Path;
 use ropewalk::Result;
 
 use crate::columns;
-use crate::csv_columns::choose;
 use crate::file_format::FileFormat;
 use crate::number_types::{Number, Word};
 use crate::reading::Reading;
 use crate::source::{Source, room};
+use crate::table_columns::choose;
 use crate::{Contents, Format, Snapshot};
 
 use header::MAGIC;
@@ -39,7 +39,7 @@ pub use write::{
 pub(crate) struct Npy;
 
 impl FileFormat for Npy {
-    fn sniff(&self, prefix: &[u8]) -> bool {
+    fn recognises_prefix(&self, prefix: &[u8]) -> bool {
         prefix.starts_with(MAGIC)
     }
 
@@ -58,7 +58,7 @@ fn read(path: &Path, reading: &Reading<'_>) -> Result<Snapshot> {
     let mut source = reading.open(path)?;
     let text = header_text(&mut source)?;
     let of = match chosen {
-        _ if reading.is_of_fields => Of::Fields,
+        _ if reading.reads_fields => Of::Fields,
         [] => Of::Points,
         _ => Of::Chosen,
     };
@@ -67,7 +67,7 @@ fn read(path: &Path, reading: &Reading<'_>) -> Result<Snapshot> {
     }
     let header = Header::parse(&text, of).map_err(|message| source.error(message))?;
     let axes = choose(chosen, &[], header.dim).map_err(|message| source.error(message))?;
-    if axes.len() > 10 && !reading.is_of_fields {
+    if axes.len() > 10 && !reading.reads_fields {
         return Err(source.error(format!("{} columns are chosen; points must have 1 to 10", axes.len())));
     }
     header.check_length(&source)?;

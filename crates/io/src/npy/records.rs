@@ -12,18 +12,18 @@ use ropewalk::units::{KnownUnits, VelocityUnit};
 
 use crate::array_names::{IDS, MASSES, POSITIONS, TYPES, VELOCITIES};
 use crate::columns::{Column, gather, points, sum, whole};
-use crate::csv_columns::{ADVICE, Columns};
 use crate::npy::descr::{Field, fields};
 use crate::npy::header::{after, sides, value};
 use crate::reading::Reading;
 use crate::source::Source;
-use crate::total_mass::Matter;
+use crate::table_columns::{ADVICE, Columns};
+use crate::total_mass::TotalMass;
 use crate::type_column::TypeColumn;
 use crate::typed_columns::{Typed, choose_typed};
 use crate::{Format, Masses, Snapshot};
 
 /// The maximum number of values of a record, in all fields.
-const MOST_COLUMNS: u64 = 1 << 16;
+const MAX_COLUMNS: u64 = 1 << 16;
 
 /// Returns `true` if the header text describes records.
 pub(super) fn is_record(text: &str) -> bool {
@@ -45,11 +45,11 @@ pub(super) fn read(path: &Path, text: &str, source: &mut Source, reading: &Readi
         return Err(refuse(source, message));
     }
     let values = fields.iter().fold(0u64, |sum, field| sum.saturating_add(field.width));
-    if values > MOST_COLUMNS {
-        return Err(refuse(source, format!("has records of {values} values; they must have at most {MOST_COLUMNS}")));
+    if values > MAX_COLUMNS {
+        return Err(refuse(source, format!("has records of {values} values; they must have at most {MAX_COLUMNS}")));
     }
     let (columns, typed) = spread(&fields, path, source.at(), rows, bytes, options.columns.is_empty());
-    if options.columns.is_empty() && !reading.is_of_fields {
+    if options.columns.is_empty() && !reading.reads_fields {
         check_names(&fields).map_err(|message| refuse(source, message))?;
     }
     let chosen = chosen(&fields, &options.columns);
@@ -57,7 +57,7 @@ pub(super) fn read(path: &Path, text: &str, source: &mut Source, reading: &Readi
     let mut notes = chosen.notes();
     notes.extend(after(source, rows * bytes));
     let table = RecordTable { path, columns, of: chosen };
-    reading.choose(table.types(reading)?);
+    reading.set_types(table.types(reading)?);
     let unit = options.velocity_unit;
     let factor = unit.map(|unit| options.velocity_factor(unit, None, None)).transpose();
     let factor = factor.map_err(|error| ropewalk::Error::file(path, error))?.unwrap_or(1.0);
@@ -180,6 +180,6 @@ impl<'a> RecordTable<'a> {
         let column = self.picked(&[mass]);
         let share = Some(sum(reading, &column)?);
         let masses = Masses::Each(gather(reading, self.path, &[column], 1.0 / reading.keep.fraction)?);
-        Ok((masses, reading.matter(Matter { share, ..Matter::default() })))
+        Ok((masses, reading.matter(TotalMass { share, ..TotalMass::default() })))
     }
 }

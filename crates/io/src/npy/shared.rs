@@ -19,12 +19,12 @@ use ropewalk::internals::distributed::{all_gather, broadcast};
 use ropewalk::{Error, Result};
 
 use crate::atomic::AtomicFile;
-use crate::npy::header::{Header, MAGIC, MOST_COLUMNS, Of, header_text};
+use crate::npy::header::{Header, MAGIC, MAX_COLUMNS, Of, header_text};
 use crate::number_types::{Number, foreign};
 use crate::source::Source;
 
 /// Bytes written between two checks for cancellation.
-const LOOK: usize = 1 << 22;
+const CANCEL_CHECK_BYTES: usize = 1 << 22;
 
 /// Number types that a [`SharedNpy`] can hold.
 pub trait NpyNumber: sealed::Sealed {}
@@ -173,7 +173,7 @@ impl fmt::Debug for SharedNpy<'_> {
 
 /// Returns the header of an array with this number of rows, and the length of its file in bytes.
 fn header_of<T: NpyNumber>(path: &Path, rows: u64, width: Option<usize>) -> Result<(Vec<u8>, u64)> {
-    if let Some(width) = width.filter(|&width| width == 0 || width as u64 > MOST_COLUMNS) {
+    if let Some(width) = width.filter(|&width| width == 0 || width as u64 > MAX_COLUMNS) {
         return Err(Error::parameter_must("width", width as f64, "from 1 to 65536"));
     }
     let shape: Vec<u64> = [rows].into_iter().chain(width.map(|width| width as u64)).collect();
@@ -255,7 +255,7 @@ fn write_rows<T: NpyNumber>(path: &Path, first: u64, values: &[T]) -> Result<()>
     let at = source.at() + first * (header.dim * size_of::<T>()) as u64;
     let bytes: &[u8] = bytemuck::cast_slice(values);
     let written = file.seek(SeekFrom::Start(at)).and_then(|_| {
-        bytes.chunks(LOOK).try_for_each(|part| {
+        bytes.chunks(CANCEL_CHECK_BYTES).try_for_each(|part| {
             check();
             file.write_all(part)
         })

@@ -12,12 +12,12 @@ use zip::{CompressionMethod, ZipArchive};
 use ropewalk::{Error, Result};
 
 use crate::columns::{Column, whole};
-use crate::csv_columns::FIELDS_ADVICE;
 use crate::npy;
 use crate::number_types::Target;
 use crate::reading::Reading;
 use crate::source::Cancellable;
-use crate::temp_file::Spool;
+use crate::table_columns::FIELDS_ADVICE;
+use crate::temp_file::TempFile;
 
 /// An array of the archive.
 pub(super) struct Array {
@@ -56,7 +56,7 @@ impl<'a> Archive<'a> {
         let refuse =
             |error: zip::result::ZipError| Error::file(path, format!("is a zip archive that cannot be read: {error}"));
         let mut zip = ZipArchive::new(BufReader::new(file)).map_err(refuse)?;
-        let of = if reading.is_of_fields { npy::Of::Fields } else { npy::Of::Points };
+        let of = if reading.reads_fields { npy::Of::Fields } else { npy::Of::Points };
         let (mut arrays, mut others) = (vec![], vec![]);
         for index in 0..zip.len() {
             let mut file = zip.by_index(index).map_err(refuse)?;
@@ -119,8 +119,13 @@ impl<'a> Archive<'a> {
     }
 
     /// Verifies the checksum of an array, and returns its location in this file or in a temporary file, which is
-    /// added to `spools`.
-    pub(super) fn place(&mut self, array: usize, reading: &Reading<'_>, spools: &mut Vec<Spool>) -> Result<Placed> {
+    /// added to `temp_files`.
+    pub(super) fn place(
+        &mut self,
+        array: usize,
+        reading: &Reading<'_>,
+        temp_files: &mut Vec<TempFile>,
+    ) -> Result<Placed> {
         let header = self.header(array)?.clone();
         let Some(Array { index, size, stored_at, header: Ok((_, start)), .. }) = self.arrays.get(array) else {
             return Err(self.error(array, "does not exist"));
@@ -143,9 +148,9 @@ impl<'a> Archive<'a> {
                     .map(|_| (self.path.to_path_buf(), at))
                     .map_err(|error| failed(&error));
             }
-            let spool = Spool::of(file.take(size), self.path).map_err(|error| failed(&error))?;
-            let path = spool.path().clone();
-            spools.push(spool);
+            let temp_file = TempFile::of(file.take(size), self.path).map_err(|error| failed(&error))?;
+            let path = temp_file.path().clone();
+            temp_files.push(temp_file);
             Ok((path, 0))
         });
         let (path, at) = placed.map_err(|message| self.error(array, message))?;
@@ -174,10 +179,11 @@ pub(super) fn columns(arrays: &[Placed]) -> Vec<Column<'_>> {
 
 /// Reads the values of an array.
 pub(super) fn values<T: Target>(archive: &mut Archive<'_>, array: usize, reading: &Reading<'_>) -> Result<Vec<T>> {
-    let mut spools = vec![];
-    let placed = archive.place(array, reading, &mut spools)?;
-    let renamed = |error: Error| spools.iter().fold(error, |error, spool| error.renamed(spool.path(), archive.path));
+    let mut temp_files = vec![];
+    let placed = archive.place(array, reading, &mut temp_files)?;
+    let renamed =
+        |error: Error| temp_files.iter().fold(error, |error, temp_file| error.renamed(temp_file.path(), archive.path));
     let values = whole(reading, &placed.columns()).map_err(renamed)?;
-    spools.iter().for_each(|spool| reading.forget(spool.path()));
+    temp_files.iter().for_each(|temp_file| reading.forget(temp_file.path()));
     Ok(values)
 }

@@ -11,18 +11,18 @@ use ropewalk::{Error, Result};
 
 use crate::array_names::{BOX, COSMOLOGY, IDS, MASSES, POSITIONS, REDSHIFT, TYPES, VELOCITIES};
 use crate::contents::Role;
-use crate::csv_columns::choose;
 use crate::npz::archive::Archive;
 use crate::reading::Reading;
+use crate::table_columns::choose;
 
 /// The maximum number of values of an array that applies to the whole archive.
-pub(super) const MOST_NUMBERS: u64 = 3;
+pub(super) const MAX_NUMBERS: u64 = 3;
 /// The maximum number of names in a note.
-const MOST_NAMES: usize = 20;
+const MAX_NAMES: usize = 20;
 
 /// The arrays of each role.
 #[derive(Default)]
-pub(super) struct Choice {
+pub(super) struct ArrayRoles {
     pub positions: Vec<usize>,
     pub velocities: Vec<usize>,
     pub ids: Option<usize>,
@@ -69,7 +69,7 @@ pub(super) fn own_positions(archive: &Archive<'_>) -> Option<Vec<usize>> {
     own.or_else(coordinates).or_else(|| matrix(archive, "data").map(one)).or_else(only)
 }
 
-impl Choice {
+impl ArrayRoles {
     pub(super) fn new(archive: &Archive<'_>, reading: &Reading<'_>) -> Result<Self> {
         let chosen = &reading.options.columns[..];
         let refuse = |message: String| Error::file(archive.path, message);
@@ -78,7 +78,7 @@ impl Choice {
                 archive.arrays.iter().take(20).map(|array| array.name.escape_debug().to_string()).collect();
             if names.is_empty() { "none".to_string() } else { names.join(", ") }
         };
-        let positions = if chosen.is_empty() && reading.is_of_fields {
+        let positions = if chosen.is_empty() && reading.reads_fields {
             archive.longest()?
         } else if chosen.is_empty() {
             own_positions(archive).ok_or_else(|| {
@@ -92,7 +92,7 @@ impl Choice {
             let names: Vec<String> = archive.arrays.iter().map(|array| array.name.clone()).collect();
             choose(chosen, &names, names.len()).map_err(refuse)?
         };
-        if reading.is_of_fields {
+        if reading.reads_fields {
             return Self { positions, ..Self::default() }.check(archive, reading);
         }
         let rest = |array: &usize| !positions.contains(array);
@@ -125,14 +125,14 @@ impl Choice {
     /// Checks that all arrays have the same number of rows, and that velocities have as many components as positions.
     fn check(mut self, archive: &Archive<'_>, reading: &Reading<'_>) -> Result<Self> {
         let Some(&first) = self.positions.first() else {
-            let message = if reading.is_of_fields { "has no arrays of numbers" } else { "has no positions" };
+            let message = if reading.reads_fields { "has no arrays of numbers" } else { "has no positions" };
             return Err(Error::file(archive.path, message));
         };
         let rows = archive.header(first)?.points;
         let width =
             |arrays: &[usize]| arrays.iter().map(|&array| Ok(archive.header(array)?.dim)).sum::<Result<usize>>();
         let dim = width(&self.positions)?;
-        if !(1..=10).contains(&dim) && !reading.is_of_fields {
+        if !(1..=10).contains(&dim) && !reading.reads_fields {
             return Err(archive.error(first, format!("and others have {dim} coordinates; points must have 1 to 10")));
         }
         let speeds = width(&self.velocities)?;

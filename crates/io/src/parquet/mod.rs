@@ -36,7 +36,7 @@ use crate::{Contents, Snapshot};
 pub(crate) struct Parquet;
 
 impl FileFormat for Parquet {
-    fn sniff(&self, prefix: &[u8]) -> bool {
+    fn recognises_prefix(&self, prefix: &[u8]) -> bool {
         is_marked(prefix, b"PAR1")
     }
 

@@ -13,18 +13,18 @@ use crate::source::Source;
 /// The maximum number of bytes of a header, whose statistics may be long.
 const LONGEST: u64 = 1 << 16;
 /// The maximum compression ratio of Deflate. Those of Snappy and LZ4 are smaller.
-const MOST_RATIO: u64 = 1032;
+const MAX_RATIO: u64 = 1032;
 /// The maximum ratio of Zstandard: 128 KiB for a block of four bytes. The ratio of Brotli is unbounded, but the same
 /// limit is applied.
-const MOST_ZSTD_RATIO: u64 = 1 << 15;
+const MAX_ZSTD_RATIO: u64 = 1 << 15;
 /// The maximum depth of nested structures and lists.
 const DEEPEST: u32 = 8;
 
 /// Returns the maximum ratio of a compression.
 pub(super) fn most_ratio(compression: Compression) -> u64 {
     match compression {
-        Compression::ZSTD(_) | Compression::BROTLI(_) => MOST_ZSTD_RATIO,
-        _ => MOST_RATIO,
+        Compression::ZSTD(_) | Compression::BROTLI(_) => MAX_ZSTD_RATIO,
+        _ => MAX_RATIO,
     }
 }
 

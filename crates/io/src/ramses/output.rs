@@ -17,7 +17,7 @@ use crate::Background;
 /// process.
 const LONGEST: u64 = 1 << 24;
 /// A limit above the number of processes on any machine.
-const MOST_FILES: f64 = 1e7;
+const MAX_FILES: f64 = 1e7;
 
 /// The metadata of an output.
 #[derive(Clone, Debug)]
@@ -94,7 +94,7 @@ impl Output {
             Background::default()
         };
         Ok(Self {
-            files: within("ncpu", 1.0..=MOST_FILES)? as u32,
+            files: within("ncpu", 1.0..=MAX_FILES)? as u32,
             dimensions: within("ndim", 1.0..=3.0)? as usize,
             box_size: positive("boxlen")?,
             scale_factor: is_cosmological.then_some(aexp),

@@ -18,10 +18,10 @@ use crate::source::Source;
 /// The number of records of a header: processes, dimensions, particles, seeds, stars, two masses of stars, sinks.
 const HEADER: usize = 8;
 /// The maximum number of columns that are scanned in a file.
-const MOST_RECORDS: usize = 1000;
+const MAX_RECORDS: usize = 1000;
 
 /// A file that has been scanned.
-pub(super) struct Part {
+pub(super) struct ProcessFile {
     pub path: PathBuf,
     pub particles: u64,
     big_endian: bool,
@@ -35,7 +35,7 @@ struct Stored {
     number: Number,
 }
 
-impl Part {
+impl ProcessFile {
     /// Scans the file of a process, whose columns have these names.
     pub(super) fn scan(output: &Output, process: u32, names: &[(String, bool)], reading: &Reading<'_>) -> Result<Self> {
         let path = output.part(process);
@@ -79,7 +79,7 @@ impl Part {
             return Err(source.error(format!("declares {particles} particles, but has {} bytes", source.len())));
         }
         let mut columns = vec![];
-        while source.left() > 0 && columns.len() < MOST_RECORDS {
+        while source.left() > 0 && columns.len() < MAX_RECORDS {
             let (at, bytes) = record(&mut source, big_endian)?;
             // Columns without a name are not used.
             let (name, is_float) = names.get(columns.len()).cloned().unwrap_or_default();

@@ -86,8 +86,17 @@ fn cloud<'a>(path: &'a Path, mut source: Source) -> Result<Cloud<'a>> {
     let end = first.saturating_add(rows.saturating_mul(stride)).max(records.end);
     notes.extend(source.note_after(end, "point or record"));
     let code = Some(text(&header[58..90])).filter(|code| !code.is_empty());
-    let cloud =
-        Cloud { format: Format::Las, path, spool: None, rows, big_endian: false, fields, entries: vec![], code, notes };
+    let cloud = Cloud {
+        format: Format::Las,
+        path,
+        temp_file: None,
+        rows,
+        big_endian: false,
+        fields,
+        entries: vec![],
+        code,
+        notes,
+    };
     cloud.check_length(source.len())?;
     Ok(cloud)
 }
@@ -148,7 +157,7 @@ fn others(format: u8, size: u64, stride: u64) -> Vec<(&'static str, u64, Kind)> 
 pub(crate) struct Las;
 
 impl FileFormat for Las {
-    fn sniff(&self, prefix: &[u8]) -> bool {
+    fn recognises_prefix(&self, prefix: &[u8]) -> bool {
         is_marked(prefix, MAGIC)
     }
 

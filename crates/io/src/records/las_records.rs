@@ -15,7 +15,7 @@ const EXTENDED: u64 = 60;
 /// The maximum number of bytes that are read of a record.
 const LONGEST: u64 = 1 << 16;
 /// The maximum number of unit names in a note, and of characters of names.
-const MOST_UNITS: usize = 8;
+const MAX_UNITS: usize = 8;
 const LONGEST_NAMES: usize = 200;
 
 /// Returns the 16-bit number at byte `at`; 0 beyond the end.
@@ -128,7 +128,7 @@ fn of_well_known_text(wkt: &str) -> String {
         let is_opened = wkt.get(at + keyword.len()..).is_some_and(|rest| rest.starts_with(['[', '(']));
         if let Some(unit) = quoted(at).filter(|_| is_opened) {
             let unit = shorten(unit.as_bytes());
-            if !units.contains(&unit) && units.len() < MOST_UNITS {
+            if !units.contains(&unit) && units.len() < MAX_UNITS {
                 units.push(unit);
             }
         }

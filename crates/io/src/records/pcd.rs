@@ -16,7 +16,7 @@ use crate::messages::shorten;
 use crate::number_types::Number;
 use crate::reading::Reading;
 use crate::source::{Source, room, words};
-use crate::temp_file::Spool;
+use crate::temp_file::TempFile;
 use crate::text::Record;
 use crate::{Format, Snapshot, lzf};
 
@@ -27,12 +27,12 @@ use super::{Cloud, Field, Kind};
 /// The maximum number of bytes of a header.
 const LONGEST_HEADER: usize = 1 << 16;
 /// Bytes of the largest page to which files are padded.
-const MOST_PADDING: u64 = 1 << 16;
+const MAX_PADDING: u64 = 1 << 16;
 /// The maximum decompressed bytes per compressed byte: a reference of three bytes copies 264.
-const MOST_BYTES: u64 = 88;
+const MAX_BYTES: u64 = 88;
 
 /// Returns `true` if `prefix` begins a PCD file.
-fn sniff(prefix: &[u8]) -> bool {
+fn recognises_prefix(prefix: &[u8]) -> bool {
     let text = prefix.strip_prefix(b"\xef\xbb\xbf").unwrap_or(prefix);
     let line_end = header_line_end(text);
     let mut lines = text.split(|&byte| byte == line_end).map(<[u8]>::trim_ascii);
@@ -197,7 +197,7 @@ fn cloud<'a>(path: &'a Path, mut source: Source, header: &Header) -> Result<Clou
     let record = header.record().filter(|&record| record > 0);
     let record = record.ok_or_else(|| source.error("its header declares points of 0 bytes"))?;
     let is_compressed = header.encoding == Encoding::Compressed;
-    let spool = if is_compressed { Some(uncompressed(path, &mut source, header, record)?) } else { None };
+    let temp_file = if is_compressed { Some(uncompressed(path, &mut source, header, record)?) } else { None };
     let first = if is_compressed { 0 } else { header.at };
     let (mut fields, mut before) = (vec![], 0);
     for (place, name) in header.names.iter().enumerate() {
@@ -222,7 +222,7 @@ fn cloud<'a>(path: &'a Path, mut source: Source, header: &Header) -> Result<Clou
     let cloud = Cloud {
         format: Format::Pcd,
         path,
-        spool,
+        temp_file,
         rows: header.points,
         big_endian: false,
         fields,
@@ -241,7 +241,7 @@ fn cloud<'a>(path: &'a Path, mut source: Source, header: &Header) -> Result<Clou
 /// whole pages.
 fn is_padding_left(source: &mut Source) -> Result<bool> {
     let (at, left) = (source.at(), source.left());
-    if left >= MOST_PADDING {
+    if left >= MAX_PADDING {
         return Ok(false);
     }
     let mut bytes = vec![0; left as usize];
@@ -251,7 +251,7 @@ fn is_padding_left(source: &mut Source) -> Result<bool> {
 }
 
 /// Decompresses the data of a file into a temporary file.
-fn uncompressed(path: &Path, source: &mut Source, header: &Header, record: u64) -> Result<Spool> {
+fn uncompressed(path: &Path, source: &mut Source, header: &Header, record: u64) -> Result<TempFile> {
     source.seek(header.at)?;
     let (packed, whole) = (u64::from(source.u32(false)?), u64::from(source.u32(false)?));
     let due = record.checked_mul(header.points);
@@ -260,7 +260,7 @@ fn uncompressed(path: &Path, source: &mut Source, header: &Header, record: u64) 
         return Err(source
             .error(format!("has {whole} bytes of data, but its header declares {points} points of {record} bytes")));
     }
-    if packed > source.left() || whole > packed.saturating_mul(MOST_BYTES) {
+    if packed > source.left() || whole > packed.saturating_mul(MAX_BYTES) {
         let message = format!("truncated: expected {packed} compressed bytes, got {}", source.left());
         return Err(source.error(message));
     }
@@ -272,15 +272,15 @@ fn uncompressed(path: &Path, source: &mut Source, header: &Header, record: u64) 
     if data.len() as u64 != whole {
         return Err(source.error(format!("has compressed data of {} bytes; it must have {whole}", data.len())));
     }
-    Spool::of(Cursor::new(data), path)
+    TempFile::of(Cursor::new(data), path)
 }
 
 /// The format of PCD point clouds.
 pub(crate) struct Pcd;
 
 impl FileFormat for Pcd {
-    fn sniff(&self, prefix: &[u8]) -> bool {
-        sniff(prefix)
+    fn recognises_prefix(&self, prefix: &[u8]) -> bool {
+        recognises_prefix(prefix)
     }
 
     fn read(&self, path: &Path, reading: &Reading<'_>) -> Result<Snapshot> {

@@ -28,10 +28,10 @@ use crate::ply_header::{Element, Encoding, Header};
 /// The maximum number of bytes of a header.
 const LONGEST_HEADER: usize = 1 << 18;
 /// The maximum number of comments in the notes.
-const MOST_COMMENTS: usize = 5;
+const MAX_COMMENTS: usize = 5;
 
 /// Returns `true` if `prefix` begins a PLY file.
-fn sniff(prefix: &[u8]) -> bool {
+fn recognises_prefix(prefix: &[u8]) -> bool {
     let text = prefix.strip_prefix(b"\xef\xbb\xbf").unwrap_or(prefix);
     let Some(rest) = text.strip_prefix(b"ply") else { return false };
     // A column of a text table may have the name ply.
@@ -63,9 +63,9 @@ fn vertices(header: &Header, source: &Source) -> Result<usize> {
 }
 
 fn notes(header: &Header) -> Vec<String> {
-    let mut notes: Vec<String> = header.comments.iter().take(MOST_COMMENTS).cloned().collect();
-    if header.comments.len() > MOST_COMMENTS {
-        notes.push(format!("{} more comments", header.comments.len() - MOST_COMMENTS));
+    let mut notes: Vec<String> = header.comments.iter().take(MAX_COMMENTS).cloned().collect();
+    if header.comments.len() > MAX_COMMENTS {
+        notes.push(format!("{} more comments", header.comments.len() - MAX_COMMENTS));
     }
     let others = header.elements.iter().filter(|element| element.name != "vertex" && element.count > 0);
     let others: Vec<String> =
@@ -102,7 +102,7 @@ fn cloud<'a>(path: &'a Path, source: &Source, header: &Header, big_endian: bool)
     let cloud = Cloud {
         format: Format::Ply,
         path,
-        spool: None,
+        temp_file: None,
         rows: vertex.count,
         big_endian,
         fields,
@@ -192,8 +192,8 @@ impl Seeker {
 pub(crate) struct Ply;
 
 impl FileFormat for Ply {
-    fn sniff(&self, prefix: &[u8]) -> bool {
-        sniff(prefix)
+    fn recognises_prefix(&self, prefix: &[u8]) -> bool {
+        recognises_prefix(prefix)
     }
 
     fn read(&self, path: &Path, reading: &Reading<'_>) -> Result<Snapshot> {

@@ -12,7 +12,7 @@ use ropewalk::{Error, Result};
 
 use crate::columns::Records;
 use crate::number_types::{Number, Target, Word, foreign};
-use crate::read_columns::Rows;
+use crate::read_columns::RowSource;
 use crate::reading::Reading;
 
 /// Bytes of a band.
@@ -139,7 +139,7 @@ impl Joined<'_> {
     }
 }
 
-impl<T: Target> Rows<T> for Joined<'_> {
+impl<T: Target> RowSource<T> for Joined<'_> {
     fn len(&self) -> u64 {
         self.rows
     }
@@ -194,7 +194,7 @@ impl<T: Target> Rows<T> for Joined<'_> {
 
 /// Returns the sum of one slot over this part's share of all rows. Rows are read in bands.
 pub(super) fn sum(joined: &Joined<'_>) -> Result<MassSum> {
-    let step = Rows::<f64>::band(joined);
+    let step = RowSource::<f64>::band(joined);
     let share = joined.reading.share(joined.rows);
     let bands = usize::try_from((share.end - share.start).div_ceil(step)).unwrap_or(usize::MAX);
     let sums = map_tasks(bands, 1, &|at| -> Result<MassSum> {

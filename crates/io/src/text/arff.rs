@@ -9,7 +9,7 @@ use std::path::Path;
 use ropewalk::{Error, Result};
 
 use crate::messages::shorten;
-use crate::text::comments::Unused;
+use crate::text::comments::UnusedComments;
 use crate::text::lines::{Lines, Record, Syntax};
 
 /// The header of an ARFF file.
@@ -21,7 +21,7 @@ pub(super) struct Arff {
     pub data: u64,
     /// The first row.
     first: Vec<u8>,
-    pub comments: Unused,
+    pub comments: UnusedComments,
 }
 
 /// Returns the rest of a line after a keyword.
@@ -35,7 +35,8 @@ impl Arff {
     pub(super) fn read(path: &Path) -> Result<Option<Self>> {
         let refuse = |message: String| Error::file(path, message);
         let mut lines = Lines::open(path)?;
-        let mut arff = Self { names: vec![], declared: vec![], data: 0, first: vec![], comments: Unused::default() };
+        let mut arff =
+            Self { names: vec![], declared: vec![], data: 0, first: vec![], comments: UnusedComments::default() };
         let mut is_arff = false;
         while lines.advance().map_err(refuse)? {
             let line = lines.line().trim_ascii();

@@ -14,13 +14,13 @@ use ropewalk::{Error, Result};
 use crate::ecsv::{self, Declared};
 use crate::messages::shorten;
 use crate::text::arff::Arff;
-use crate::text::comments::{self, Unused};
+use crate::text::comments::{self, UnusedComments};
 use crate::text::lines::{Line, Lines, Record, Syntax};
 use crate::text::values::{begins_like_a_number, is_missing, is_name, is_name_with_a_number, is_whole, number};
 
 /// The maximum number of bytes of comments before the first row in which names of columns are searched, and of a
 /// header of enhanced CSV.
-const MOST_COMMENTS: usize = 1 << 22;
+const MAX_COMMENTS: usize = 1 << 22;
 /// The number of rows from which the delimiter is determined.
 const SAMPLE: usize = 12;
 
@@ -47,7 +47,7 @@ pub(super) struct Layout {
     /// The text in the first row, if the row also has numbers and the columns have no names.
     pub slip: Option<Slip>,
     /// The comments up to line `before` that are not used.
-    pub comments: Unused,
+    pub comments: UnusedComments,
     pub notes: Vec<String>,
 }
 
@@ -56,7 +56,7 @@ struct Start {
     comments: Vec<Line>,
     rows: Vec<Line>,
     /// The comments beyond the limit.
-    rest: Unused,
+    rest: UnusedComments,
 }
 
 impl Layout {
@@ -210,7 +210,7 @@ impl Start {
                 if bytes <= MOST_COMMENTS {
                     start.comments.push((number, line.to_vec()));
                 } else if start.comments.first().is_some_and(|(_, line)| ecsv::begins(line)) {
-                    let message = format!("has a header of enhanced CSV with more than {MOST_COMMENTS} bytes");
+                    let message = format!("has a header of enhanced CSV with more than {MAX_COMMENTS} bytes");
                     return Err(refuse(message));
                 } else {
                     start.rest.add(number, line);

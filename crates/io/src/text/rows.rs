@@ -9,11 +9,11 @@ use std::path::Path;
 use ropewalk::Result;
 use ropewalk::internals::memory::grow;
 
-use crate::csv_columns::{Columns, Taken};
 use crate::messages::shorten;
 use crate::number_types::Target;
 use crate::particle_type::{NO_TYPE, of_number};
 use crate::source::room;
+use crate::table_columns::{Columns, CoordinateReason};
 use crate::text::lines::Record;
 use crate::text::values::{id, is_missing, is_rounded, number};
 use crate::{Format, Masses, Points, ReadOptions, Snapshot, Table, TypeRun};
@@ -22,7 +22,7 @@ use crate::{Format, Masses, Points, ReadOptions, Snapshot, Table, TypeRun};
 const SKIP_ADVICE: &str = "; use ReadOptions::skip_missing to drop rows with missing values";
 
 /// The rows that have been read so far.
-pub(crate) struct Rows {
+pub(crate) struct TableBuilder {
     columns: Columns,
     coordinates: Vec<f64>,
     velocities: Vec<f64>,
@@ -49,7 +49,7 @@ enum Refused {
     Wrong(String),
 }
 
-impl Rows {
+impl TableBuilder {
     /// Creates an empty table with memory for `rows` rows.
     pub(crate) fn new(path: &Path, columns: Columns, rows: u64, options: &ReadOptions) -> Result<Self> {
         let [dim, speeds] = [&columns.coordinates, &columns.velocities].map(|all| all.len() as u64);
@@ -126,11 +126,11 @@ impl Rows {
 
     fn push_values(&mut self, fields: &Record) -> std::result::Result<(), Refused> {
         let Self { columns, skips, .. } = self;
-        let is_of_fields = matches!(columns.taken, Taken::Fields | Taken::AllFields);
+        let reads_fields = matches!(columns.taken, CoordinateReason::Fields | CoordinateReason::AllFields);
         for &column in &columns.coordinates {
-            let value = parse(fields, column, "a number", number, !is_of_fields);
+            let value = parse(fields, column, "a number", number, !reads_fields);
             let value = value.map_err(|refused| refused.with(&columns.advice(column)))?;
-            if !value.is_finite() && !is_of_fields {
+            if !value.is_finite() && !reads_fields {
                 let message =
                     format!("column {} is {value}{}: coordinates must be finite", column + 1, columns.advice(column));
                 return Err(if value.is_nan() { Refused::Missing(message) } else { Refused::Wrong(message) });

@@ -45,8 +45,8 @@ pub(super) fn number(field: &[u8]) -> Option<f64> {
     })
 }
 
-/// Parses an integer of at least 0. Forms such as `1.0` or `1e3` are accepted if they are below 2^53, from where on
-/// one float stands for several integers.
+/// Parses an integer of at least 0. Forms such as `1.0` or `1e3` are accepted if they are below 2^53, since one
+/// larger float represents several integers.
 pub(super) fn id(field: &[u8]) -> Option<u64> {
     if let Some(id) = std::str::from_utf8(field).ok().and_then(|text| text.parse().ok()) {
         return Some(id);

@@ -8,7 +8,7 @@ use super::super::{Field, Kind};
 use super::header::{Hdu, real};
 
 /// The maximum number of columns of a table.
-const MOST_COLUMNS: u64 = 999;
+const MAX_COLUMNS: u64 = 999;
 /// The maximum number of characters of a number.
 const WIDEST_NUMBER: u64 = 256;
 
@@ -32,7 +32,7 @@ fn unit(table: &Hdu, column: u64) -> Option<String> {
 
 fn count(table: &Hdu) -> Result<u64, String> {
     let n = table.count("TFIELDS")?;
-    if n > MOST_COLUMNS { Err(format!("its keyword TFIELDS is {n}; it must be at most {MOST_COLUMNS}")) } else { Ok(n) }
+    if n > MAX_COLUMNS { Err(format!("its keyword TFIELDS is {n}; it must be at most {MAX_COLUMNS}")) } else { Ok(n) }
 }
 
 /// Returns the mapping from stored to actual values, from `TSCAL` and `TZERO` of a column.

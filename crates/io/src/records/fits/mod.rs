@@ -21,11 +21,11 @@ use ropewalk::{Error, Result};
 
 use crate::box_sides::side_of_chosen;
 use crate::contents::Contents;
-use crate::csv_columns::own_coordinates;
 use crate::messages::shorten;
 use crate::reading::Reading;
 use crate::reduce::reduced;
 use crate::source::Source;
+use crate::table_columns::own_coordinates;
 use crate::{Format, Snapshot};
 
 use super::Cloud;
@@ -61,7 +61,7 @@ const NUMBERS: [(&str, &str); 10] = [
 const USUAL_COMMENTS: [&str; 2] =
     ["FITS (Flexible Image Transport System) format is defined in", "and Astrophysics', volume 376, page 359"];
 /// The maximum number of comments in a note.
-const MOST_COMMENTS: usize = 3;
+const MAX_COMMENTS: usize = 3;
 
 /// The table to read in a file.
 struct Found {
@@ -128,9 +128,9 @@ fn note_on_comments<'a>(comments: impl Iterator<Item = &'a String>) -> Option<St
     let is_usual = |comment: &&String| USUAL_COMMENTS.iter().any(|usual| comment.starts_with(usual));
     let comments: Vec<&String> = comments.filter(|comment| !is_usual(comment)).collect();
     let mut list: Vec<String> =
-        comments.iter().take(MOST_COMMENTS).map(|text| format!("'{}'", shorten(text.as_bytes()))).collect();
-    if comments.len() > MOST_COMMENTS {
-        list.push(format!("and {} more", comments.len() - MOST_COMMENTS));
+        comments.iter().take(MAX_COMMENTS).map(|text| format!("'{}'", shorten(text.as_bytes()))).collect();
+    if comments.len() > MAX_COMMENTS {
+        list.push(format!("and {} more", comments.len() - MAX_COMMENTS));
     }
     (!list.is_empty()).then(|| format!("comments that are not used: {}", list.join(", ")))
 }
@@ -180,8 +180,17 @@ fn cloud<'a>(path: &'a Path, source: &Source, found: Found) -> Result<Cloud<'a>>
     let refuse = |message: String| source.error(format!("{}: {message}", called(&table)));
     let rows = table.count("NAXIS2").map_err(refuse)?;
     let fields = binary(&table).map_err(refuse)?;
-    let cloud =
-        Cloud { format: Format::Fits, path, spool: None, rows, big_endian: true, fields, entries, code: None, notes };
+    let cloud = Cloud {
+        format: Format::Fits,
+        path,
+        temp_file: None,
+        rows,
+        big_endian: true,
+        fields,
+        entries,
+        code: None,
+        notes,
+    };
     cloud.check_length(source.len())?;
     if rows == 0 {
         return Err(cloud.error(format!("{} has no rows", called(&table))));
@@ -193,7 +202,7 @@ fn cloud<'a>(path: &'a Path, source: &Source, found: Found) -> Result<Cloud<'a>>
 pub(crate) struct Fits;
 
 impl FileFormat for Fits {
-    fn sniff(&self, prefix: &[u8]) -> bool {
+    fn recognises_prefix(&self, prefix: &[u8]) -> bool {
         prefix.starts_with(MAGIC)
     }
 
@@ -266,7 +275,7 @@ fn finish(
     columns: &[TextColumn],
     reading: &Reading<'_>,
 ) -> Result<Snapshot> {
-    if reading.is_of_fields {
+    if reading.reads_fields {
         return Ok(reduced(snapshot, reading));
     }
     let named = columns.iter().map(|column| (column.name.as_str(), column.unit.as_deref()));

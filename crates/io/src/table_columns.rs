@@ -19,7 +19,7 @@ use crate::messages::{list, shorten};
 
 /// The reason why columns are coordinates.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub(super) enum Taken {
+pub(super) enum CoordinateReason {
     /// Their names, or an explicit choice.
     #[default]
     ByName,
@@ -37,7 +37,7 @@ pub(super) struct Columns {
     pub width: usize,
     /// The names in the first line, or those by which columns were chosen; empty if there are none.
     pub names: Vec<String>,
-    pub taken: Taken,
+    pub taken: CoordinateReason,
     pub coordinates: Vec<usize>,
     pub velocities: Vec<usize>,
     pub id: Option<usize>,
@@ -65,10 +65,10 @@ impl Columns {
             return Err("has no column of numbers".into());
         }
         if chosen.is_empty() {
-            let (coordinates, taken) = ((0..width).collect(), Taken::AllFields);
+            let (coordinates, taken) = ((0..width).collect(), CoordinateReason::AllFields);
             return Ok(Self { width, names, taken, coordinates, ..Self::default() });
         }
-        let (coordinates, taken) = (choose(chosen, &names, width)?, Taken::Fields);
+        let (coordinates, taken) = (choose(chosen, &names, width)?, CoordinateReason::Fields);
         let names = if names.is_empty() { numbered(width) } else { names };
         Ok(Self { width, names, taken, coordinates, ..Self::default() })
     }
@@ -111,7 +111,7 @@ impl Columns {
             Some(coordinates) => columns.coordinates = coordinates,
             None => match (columns.find("x")?, columns.find("y")?) {
                 (Some(x), Some(y)) => columns.coordinates = [x, y].into_iter().chain(columns.find("z")?).collect(),
-                _ => columns.take_rest(no_numbers)?,
+                _ => columns.use_remaining(no_numbers)?,
             },
         }
         let lower: Vec<String> = columns.names.iter().map(|name| quantity(name).to_lowercase()).collect();
@@ -161,7 +161,7 @@ impl Columns {
         let units: Vec<(usize, &str)> =
             read.filter_map(|&column| Some((column, quantity_and_unit(&self.names[column])?.1))).collect();
         let length = |&(column, unit): &(usize, &str)| {
-            let is_length = is_by_name && self.taken == Taken::ByName && self.coordinates.contains(&column);
+            let is_length = is_by_name && self.taken == CoordinateReason::ByName && self.coordinates.contains(&column);
             unit.parse::<LengthUnit>().ok().filter(|_| is_length)
         };
         let mut lengths = units.iter().filter_map(|of| Some((of.0, length(of)?)));
@@ -245,8 +245,8 @@ impl Columns {
     }
 
     /// Uses as coordinates the columns that neither their names nor their values exclude.
-    fn take_rest(&mut self, no_numbers: &dyn Fn(usize) -> Option<String>) -> Result<(), String> {
-        self.taken = Taken::Rest;
+    fn use_remaining(&mut self, no_numbers: &dyn Fn(usize) -> Option<String>) -> Result<(), String> {
+        self.taken = CoordinateReason::Rest;
         let mut known = vec![];
         for name in ["vx", "vy", "vz", "id", "mass", "type"] {
             known.extend(self.find(name)?);
@@ -299,7 +299,7 @@ impl Columns {
 
     /// Leaves out the columns without a role, if the coordinates have known names.
     fn leave_out_unused(&mut self, no_numbers: &dyn Fn(usize) -> Option<String>) {
-        if self.taken == Taken::Rest {
+        if self.taken == CoordinateReason::Rest {
             return;
         }
         let Self { coordinates, velocities, id, mass, kind, .. } = &*self;
@@ -364,7 +364,8 @@ impl Columns {
     /// Returns notes about the columns that are left out, and remarks about those that are read.
     pub(super) fn notes(&self) -> Vec<String> {
         let (described, mut notes) = (self.described(), self.remarks.clone());
-        let advice = if matches!(self.taken, Taken::Fields | Taken::AllFields) { FIELDS_ADVICE } else { ADVICE };
+        let are_fields = matches!(self.taken, CoordinateReason::Fields | CoordinateReason::AllFields);
+        let advice = if are_fields { FIELDS_ADVICE } else { ADVICE };
         if !described.is_empty() {
             notes.insert(0, format!("columns left out: {described}; {advice}"));
         }
@@ -375,18 +376,18 @@ impl Columns {
     pub(super) fn advice(&self, column: usize) -> String {
         let name = self.names.get(column).map(|name| shorten(name.as_bytes()));
         match (self.taken, name) {
-            (Taken::ByName, Some(name)) => format!(", in the column {name}"),
-            (Taken::ByName | Taken::Rest | Taken::Fields, None) => String::new(),
-            (Taken::Rest, Some(name)) => format!(", in the column {name}; {ADVICE}"),
-            (Taken::Fields, Some(name)) => format!(", in the field {name}"),
-            (Taken::AllFields, Some(name)) => format!(", in the field {name}; {FIELDS_ADVICE}"),
-            (Taken::AllFields, None) => format!("; {FIELDS_ADVICE}"),
+            (CoordinateReason::ByName, Some(name)) => format!(", in the column {name}"),
+            (CoordinateReason::ByName | CoordinateReason::Rest | CoordinateReason::Fields, None) => String::new(),
+            (CoordinateReason::Rest, Some(name)) => format!(", in the column {name}; {ADVICE}"),
+            (CoordinateReason::Fields, Some(name)) => format!(", in the field {name}"),
+            (CoordinateReason::AllFields, Some(name)) => format!(", in the field {name}; {FIELDS_ADVICE}"),
+            (CoordinateReason::AllFields, None) => format!("; {FIELDS_ADVICE}"),
         }
     }
 
     /// Returns `true` if the coordinates are the columns to which no name assigns a role.
-    pub(super) fn is_rest(&self) -> bool {
-        self.taken == Taken::Rest
+    pub(super) fn is_fallback(&self) -> bool {
+        self.taken == CoordinateReason::Rest
     }
 
     /// Returns the positions of the columns that are read.
@@ -414,7 +415,6 @@ fn numbered(width: usize) -> Vec<String> {
 
 /// Advice in messages about columns that were wrongly read as coordinates.
 pub(super) const ADVICE: &str = "choose the coordinate columns (ReadOptions::columns)";
-
 /// Advice in messages about columns that were wrongly read as fields.
 pub(super) const FIELDS_ADVICE: &str = "choose the fields to read (read_fields)";
 
