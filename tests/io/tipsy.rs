@@ -207,7 +207,7 @@ fn broken() {
     for n in 0..bytes.len() {
         drop(all(cut(n)).unwrap_err());
     }
-    refused(cut(31), &["in no format that is read"]);
+    refused(cut(31), &["in an unsupported format"]);
     refused(cut(5211), &["is 5211 bytes long, truncated", "40 gas, 60 dark and 25 star particles are 5212 bytes"]);
     refused(folder.with("long", [&bytes[..], &[0]].concat()), &["is 5213 bytes long"]);
     let mut lying = bytes.clone();

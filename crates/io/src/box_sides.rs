@@ -41,7 +41,7 @@ pub(super) fn of_chosen<T: PartialEq>(sides: &[f64], own: &[T], chosen: &[T], no
             if sides.iter().any(|&side| side != 0.0) {
                 let sides = sides.iter().map(f64::to_string).collect::<Vec<_>>().join(", ");
                 notes.push(format!(
-                    "the box of the file, with a side of {sides}, is not used: other columns than its coordinates are chosen. If \
+                    "the box of the file, with a side of {sides}, is not used: other columns than its coordinates are chosen; if \
                      these lie in it, give its side (Snapshot::box_size)"
                 ));
             }
@@ -88,7 +88,7 @@ mod tests {
             (Ok(None), Ok(None), Ok(Some(2.0)), Ok(Some(2.0)))
         );
         assert_eq!(
-            (told(&[2.0; 3]), told(&[2.0, 3.0, 2.0]).0, told(&[2.0, 3.0]).1.len()),
+            (side_or_note(&[2.0; 3]), side_or_note(&[2.0, 3.0, 2.0]).0, side_or_note(&[2.0, 3.0]).1.len()),
             ((Some(2.0), vec![]), None, 1)
         );
         assert_eq!(

@@ -44,7 +44,7 @@ fn agree(scale_factor: f64, redshift: f64) -> bool {
 }
 
 impl Epoch {
-    pub(super) fn of(said: &EpochEntries) -> Self {
+    pub(super) fn of(entries: &EpochEntries) -> Self {
         let none = |redshift| Self { redshift, ..Self::default() };
         let comoving = |a: f64, redshift: Option<f64>| Self {
             scale_factor: Some(a),
@@ -53,21 +53,21 @@ impl Epoch {
         };
         let conflict = |redshift, text| Self { doubt: Some(Doubt::Conflict(text)), ..none(redshift) };
         let positive = |a: &f64| *a > 0.0 && *a < f64::INFINITY;
-        if said.is_comoving == Some(false) {
-            return none(said.redshift);
+        if entries.is_comoving == Some(false) {
+            return none(entries.redshift);
         }
-        let must = said.is_comoving == Some(true);
-        if let Some(a) = said.scale_factor.filter(positive) {
-            return match said.redshift {
+        let must = entries.is_comoving == Some(true);
+        if let Some(a) = entries.scale_factor.filter(positive) {
+            return match entries.redshift {
                 Some(z) if !agree(a, z) => conflict(Some(z), apart("scale factor", a, z)),
                 own => comoving(a, own),
             };
         }
-        match (said.time.filter(|time| time.is_finite()), said.redshift) {
+        match (entries.time.filter(|time| time.is_finite()), entries.redshift) {
             (Some(a), Some(z)) if agree(a, z) => comoving(a, Some(z)),
             (Some(time), Some(z)) if must || z != 0.0 => conflict(Some(z), apart("time", time, z)),
             (Some(time), Some(z)) => {
-                let doubt = said.has_matter.then(|| {
+                let doubt = entries.has_matter.then(|| {
                     Doubt::Assumed(format!(
                         "its header has time {time} at redshift 0, as in runs that are not comoving: velocities are assumed to be peculiar"
                     ))
@@ -75,7 +75,7 @@ impl Epoch {
                 Self { doubt, ..none(Some(z)) }
             }
             (Some(a), None) if must && a > 0.0 => comoving(a, None),
-            (Some(a), None) if said.has_matter && a > 0.0 && a <= 1.0 => {
+            (Some(a), None) if entries.has_matter && a > 0.0 && a <= 1.0 => {
                 let text = format!(
                     "its header has time {a}, matter and no redshift: the time is assumed to be the scale factor a, and velocities to be divided by sqrt(a)"
                 );
@@ -128,15 +128,15 @@ mod tests {
             (EpochEntries { scale_factor: Some(0.5), ..of(Some(1e-3), Some(1.0)) }, Some(0.5), Some(1.0)),
             (EpochEntries { scale_factor: Some(0.5), ..of(Some(1e-3), None) }, Some(0.5), Some(1.0)),
         ];
-        for (said, scale_factor, redshift) in certain {
-            assert_eq!(Epoch::of(&said), Epoch { scale_factor, redshift, doubt: None }, "{said:?}");
+        for (entries, scale_factor, redshift) in certain {
+            assert_eq!(Epoch::of(&entries), Epoch { scale_factor, redshift, doubt: None }, "{entries:?}");
         }
     }
 
     #[test]
     fn what_is_in_doubt() {
         let comoving = EpochEntries { is_comoving: Some(true), ..EpochEntries::default() };
-        for said in [
+        for entries in [
             of(Some(5.0), Some(3.0)),
             of(Some(0.0), Some(3.0)),
             EpochEntries { time: Some(0.5), redshift: Some(0.0), ..comoving },
@@ -144,18 +144,18 @@ mod tests {
             comoving,
             EpochEntries { scale_factor: Some(0.5), ..of(Some(0.5), Some(3.0)) },
         ] {
-            let epoch = Epoch::of(&said);
-            assert!(matches!(epoch.doubt, Some(Doubt::Conflict(_))) && epoch.scale_factor.is_none(), "{said:?}");
+            let epoch = Epoch::of(&entries);
+            assert!(matches!(epoch.doubt, Some(Doubt::Conflict(_))) && epoch.scale_factor.is_none(), "{entries:?}");
         }
         let matter = |time, redshift| EpochEntries { has_matter: true, ..of(time, redshift) };
-        for (said, scale_factor) in [
+        for (entries, scale_factor) in [
             (matter(Some(0.25), None), Some(0.25)),
             (matter(Some(0.25), Some(0.0)), None),
             (of(None, Some(3.0)), Some(0.25)),
         ] {
-            let epoch = Epoch::of(&said);
-            assert!(matches!(epoch.doubt, Some(Doubt::Assumed(_))), "{said:?}");
-            assert_eq!(epoch.scale_factor, scale_factor, "{said:?}");
+            let epoch = Epoch::of(&entries);
+            assert!(matches!(epoch.doubt, Some(Doubt::Assumed(_))), "{entries:?}");
+            assert_eq!(epoch.scale_factor, scale_factor, "{entries:?}");
         }
     }
 }

@@ -50,7 +50,7 @@ const WITH_SIGNATURE: &[&dyn FileFormat] = &[
 const TEXT: &[&dyn FileFormat] = &[&Obj, &TextTable];
 
 /// The error message for other binary files.
-const UNKNOWN: &str = "is binary, and in no format that is read: Gadget, Tipsy, GenericIO, HDF5 of simulations, RAMSES, Abacus, \
+const UNKNOWN: &str = "is binary and in an unsupported format; supported are Gadget, Tipsy, GenericIO, HDF5 of simulations, RAMSES, Abacus, \
                        NumPy arrays and archives, Parquet, FITS tables, LAS, PCD, PLY";
 
 /// The format of a file, detected from its first bytes.

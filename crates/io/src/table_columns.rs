@@ -42,7 +42,7 @@ pub(super) struct Columns {
     pub velocities: Vec<usize>,
     pub id: Option<usize>,
     pub mass: Option<usize>,
-    pub kind: Option<usize>,
+    pub type_column: Option<usize>,
     /// The names of columns that are left out, with the reasons.
     pub left_out: Vec<(String, String)>,
     /// Sentences about columns that are read.
@@ -125,7 +125,7 @@ impl Columns {
         if is_chosen && columns.velocities.len() != columns.coordinates.len() {
             columns.velocities.clear();
         }
-        (columns.id, columns.mass, columns.kind) =
+        (columns.id, columns.mass, columns.type_column) =
             (columns.other("id")?, columns.other("mass")?, columns.other("type")?);
         if !is_chosen {
             columns.leave_out_unused(no_numbers);
@@ -143,7 +143,7 @@ impl Columns {
             };
             return Err(format!("column {name} holds {why}, which cannot be read as numbers; {advice}"));
         }
-        for (role, what) in [(&mut columns.id, "ids"), (&mut columns.kind, "types")] {
+        for (role, what) in [(&mut columns.id, "ids"), (&mut columns.type_column, "types")] {
             if let Some((column, why)) = role.and_then(|column| Some((column, no_numbers(column)?))) {
                 columns.left_out.push((columns.names[column].clone(), format!("{why}, no {what}")));
                 *role = None;
@@ -182,7 +182,7 @@ impl Columns {
 
     /// Leaves out the column of types, since its value `text` is not a particle type.
     pub(super) fn leave_out_types(&mut self, text: &str) {
-        if let Some(column) = self.kind.take() {
+        if let Some(column) = self.type_column.take() {
             self.leave_out(column, format!("'{text}' is not a particle type"));
         }
     }
@@ -216,7 +216,7 @@ impl Columns {
             (Role::Velocity, &self.velocities),
             (Role::Id, self.id.as_slice()),
             (Role::Mass, self.mass.as_slice()),
-            (Role::Type, self.kind.as_slice()),
+            (Role::Type, self.type_column.as_slice()),
         ];
         Role::of(column, &roles)
     }
@@ -232,7 +232,7 @@ impl Columns {
         for (role, is_wanted, why) in [
             (&mut self.id, options.ids && !is_only, "an id by its name"),
             (&mut self.mass, options.masses && !is_only, "a mass by its name"),
-            (&mut self.kind, !is_only || !options.types.is_empty(), "a type by its name"),
+            (&mut self.type_column, !is_only || !options.types.is_empty(), "a type by its name"),
         ] {
             unused.extend(role.take_if(|_| !is_wanted).map(|column| (column, why)));
         }
@@ -302,9 +302,9 @@ impl Columns {
         if self.taken == CoordinateReason::Rest {
             return;
         }
-        let Self { coordinates, velocities, id, mass, kind, .. } = &*self;
+        let Self { coordinates, velocities, id, mass, type_column, .. } = &*self;
         let used: Vec<usize> =
-            coordinates.iter().chain(velocities).chain(id).chain(mass).chain(kind).copied().collect();
+            coordinates.iter().chain(velocities).chain(id).chain(mass).chain(type_column).copied().collect();
         let axes: Vec<&str> = coordinates.iter().map(|&column| self.names[column].as_str()).collect();
         let why = format!("beside {}", axes.join(", "));
         let is_free = |column: &usize| {
@@ -392,14 +392,14 @@ impl Columns {
 
     /// Returns the positions of the columns that are read.
     pub(super) fn places(&self) -> impl Iterator<Item = &usize> {
-        let Self { coordinates, velocities, id, mass, kind, .. } = self;
-        coordinates.iter().chain(velocities).chain(id).chain(mass).chain(kind)
+        let Self { coordinates, velocities, id, mass, type_column, .. } = self;
+        coordinates.iter().chain(velocities).chain(id).chain(mass).chain(type_column)
     }
 
     /// Returns mutable positions of the columns that are read.
     pub(super) fn places_mut(&mut self) -> impl Iterator<Item = &mut usize> {
-        let Self { coordinates, velocities, id, mass, kind, .. } = self;
-        coordinates.iter_mut().chain(velocities).chain(id).chain(mass).chain(kind)
+        let Self { coordinates, velocities, id, mass, type_column, .. } = self;
+        coordinates.iter_mut().chain(velocities).chain(id).chain(mass).chain(type_column)
     }
 
     /// Returns the names of the columns of coordinates.

@@ -171,15 +171,15 @@ impl Block {
 
     /// Returns the same block with its list of containers.
     fn unpacked(&self, source: &mut Source) -> std::result::Result<Self, String> {
-        let told = |error: Error| error.to_string();
+        let error_text = |error: Error| error.to_string();
         let (mut at, end, mut start) = (self.at, self.at + self.used, 0);
         let mut containers = vec![];
         while at < end {
             if end - at < 4 + HEADER {
                 return Err(format!("expected a container at byte {at}, got {} bytes", end - at));
             }
-            source.seek(at).map_err(told)?;
-            let size = u64::from(source.u32(true).map_err(told)?);
+            source.seek(at).map_err(error_text)?;
+            let size = u64::from(source.u32(true).map_err(error_text)?);
             if size > end - at - 4 {
                 return Err(format!("expected a container of {size} bytes at byte {at}, got {}", end - at - 4));
             }

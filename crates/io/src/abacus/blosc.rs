@@ -35,7 +35,7 @@ pub(super) struct Container {
 
 type TextResult<T> = std::result::Result<T, String>;
 
-fn told(error: ropewalk::Error) -> String {
+fn error_text(error: ropewalk::Error) -> String {
     error.to_string()
 }
 
@@ -46,7 +46,7 @@ impl Container {
         if room < HEADER {
             return Err(format!("expected a header of {HEADER} bytes at byte {at}, got {room}"));
         }
-        let [version, _, flags, word, header @ ..]: [u8; HEADER as usize] = source.array().map_err(told)?;
+        let [version, _, flags, word, header @ ..]: [u8; HEADER as usize] = source.array().map_err(error_text)?;
         let number = |i: usize| u64::from(u32::from_le_bytes(std::array::from_fn(|k| header[4 * i + k])));
         let (bytes, block, compressed) = (number(0), number(1), number(2));
         if !(1..=2).contains(&version) {
@@ -77,8 +77,8 @@ impl Container {
     /// Reads the range `range` of the decompressed content into `out`.
     pub(super) fn fill(&self, source: &mut Source, range: Range<u64>, out: &mut [u8]) -> TextResult<()> {
         if self.flags & COPY != 0 {
-            source.seek(self.at + HEADER + range.start).map_err(told)?;
-            return source.fill(out).map_err(told);
+            source.seek(self.at + HEADER + range.start).map_err(error_text)?;
+            return source.fill(out).map_err(error_text);
         }
         let mut out = out;
         for block in range.start / self.block..range.end.div_ceil(self.block) {
@@ -94,12 +94,12 @@ impl Container {
 
     /// Reads and decompresses a block of `bytes` decompressed bytes.
     fn block(&self, source: &mut Source, block: u64, bytes: usize) -> TextResult<Vec<u8>> {
-        source.seek(self.at + HEADER + 4 * block).map_err(told)?;
-        let start = u64::from(source.u32(false).map_err(told)?);
+        source.seek(self.at + HEADER + 4 * block).map_err(error_text)?;
+        let start = u64::from(source.u32(false).map_err(error_text)?);
         if start > self.compressed {
             return Err(format!("block {block} at byte {} begins beyond its end", self.at));
         }
-        source.seek(self.at + start).map_err(told)?;
+        source.seek(self.at + start).map_err(error_text)?;
         // The first bytes of all words are compressed together, then the second ones, and so on, except in a shorter
         // last block.
         let is_split = self.flags & WHOLE == 0 && self.word <= 16 && self.block as usize / self.word >= 128;
@@ -107,16 +107,16 @@ impl Container {
         let part = bytes / parts;
         let mut shuffled = vec![0; bytes];
         for out in shuffled.chunks_exact_mut(part.max(1)).take(parts) {
-            let size = u64::from(source.u32(false).map_err(told)?);
+            let size = u64::from(source.u32(false).map_err(error_text)?);
             if source.at() + size > self.at + self.compressed {
                 return Err(format!("block {block} at byte {} goes beyond its end", self.at));
             }
             if size == part as u64 {
-                source.fill(out).map_err(told)?;
+                source.fill(out).map_err(error_text)?;
                 continue;
             }
             let mut packed = vec![0; size as usize];
-            source.fill(&mut packed).map_err(told)?;
+            source.fill(&mut packed).map_err(error_text)?;
             self.unpack(&packed, out).map_err(|error| format!("block {block} at byte {}: {error}", self.at))?;
         }
         let is_shuffled = self.flags & SHUFFLE != 0 && self.word > 1;

@@ -209,7 +209,7 @@ fn inspect(path: &Path, reading: &Reading<'_>) -> Result<Contents> {
         None => scan.rows(),
         Some((block, scale)) => {
             let rows = pack9::File { reading, path, block: &block, rows: scan.rows(), scale };
-            rows.bands(pack9::Wanted::Positions)?.iter().map(RowSource::len).sum()
+            rows.bands(pack9::Quantity::Positions)?.iter().map(RowSource::len).sum()
         }
     };
     let (name, mass) = ("particles".into(), scan.mass);
@@ -259,10 +259,10 @@ fn read(path: &Path, reading: &Reading<'_>) -> Result<Snapshot> {
             fn boxed<'a>(bands: Vec<pack9::Band<'a>>) -> Vec<Box<dyn RowSource<f32> + 'a>> {
                 bands.into_iter().map(|band| Box::new(band) as Box<dyn RowSource<f32>>).collect()
             }
-            let bands = file.bands(pack9::Wanted::Positions)?;
+            let bands = file.bands(pack9::Quantity::Positions)?;
             let particles = bands.iter().map(RowSource::len).sum();
             let velocities = match options.velocities {
-                true => Some(vectors(boxed(file.bands(pack9::Wanted::Velocities(factor))?))?),
+                true => Some(vectors(boxed(file.bands(pack9::Quantity::Velocities(factor))?))?),
                 false => None,
             };
             (vectors(boxed(bands))?, velocities, particles)

@@ -206,7 +206,7 @@ impl Variables {
                 let list =
                     names.iter().take(20).map(|name| name.escape_debug().to_string()).collect::<Vec<_>>().join(", ");
                 refuse(format!(
-                    "has no variables x, y and z; it has {list}. Choose those that are coordinates \
+                    "has no variables x, y and z; it has {list}; choose those that are coordinates \
                      (ReadOptions::columns)"
                 ))
             })?
@@ -284,7 +284,7 @@ fn inspect(path: &Path, reading: &Reading<'_>) -> Result<Contents> {
     };
     let count = parts.iter().map(Header::rows).fold(0, u64::saturating_add);
     let fields = first.variables.iter().enumerate().map(field).collect();
-    let (box_size, mut notes) = told(&first.scale);
+    let (box_size, mut notes) = side_or_note(&first.scale);
     notes.extend(origin(first));
     Ok(Contents {
         format: Format::GenericIo,

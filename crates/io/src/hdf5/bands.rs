@@ -11,7 +11,7 @@ use hdf5_reader::messages::filter_pipeline::FilterDescription;
 
 use ropewalk::Result;
 
-use crate::hdf5::chunks::{Chunks, DEFLATE, FLETCHER32, LZF, Place, SHUFFLE};
+use crate::hdf5::chunks::{ChunkLocation, Chunks, DEFLATE, FLETCHER32, LZF, SHUFFLE};
 use crate::hdf5::dataset::{Column, Storage};
 use crate::hdf5::number::Converter;
 use crate::lzf;
@@ -93,7 +93,7 @@ impl<'a, T> Band<'a, T> {
     }
 
     /// Decodes a chunk into `buffers.now`.
-    fn decode(&self, source: &mut Source, chunks: &Chunks, place: Place, buffers: &mut Buffers) -> Result<()> {
+    fn decode(&self, source: &mut Source, chunks: &Chunks, place: ChunkLocation, buffers: &mut Buffers) -> Result<()> {
         source.seek(place.at)?;
         buffers.now.resize(place.bytes as usize, 0);
         source.fill(&mut buffers.now)?;

@@ -58,7 +58,7 @@ pub(super) struct Grid<'a> {
 
 /// The location of a chunk's bytes.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Place {
+pub(super) struct ChunkLocation {
     pub at: u64,
     pub bytes: u64,
     /// A bit mask of the filters that were not applied.
@@ -77,7 +77,7 @@ pub(super) struct Chunks {
     pub bytes: usize,
     /// The filters, in the order in which they were applied.
     pub filters: Vec<FilterDescription>,
-    pub places: Vec<Place>,
+    pub places: Vec<ChunkLocation>,
 }
 
 impl<'a> Grid<'a> {
@@ -154,7 +154,7 @@ impl Chunks {
             return Err(format!("has {} chunks, of which {missing} were never written", grid.count));
         }
         let base = file.hdf5.superblock().base_address;
-        let mut places = vec![Place::default(); grid.count as usize];
+        let mut places = vec![ChunkLocation::default(); grid.count as usize];
         let (mut found, mut stored) = (0, 0u64);
         for entry in entries {
             let (row, column) = match *entry.offsets {
@@ -182,7 +182,7 @@ impl Chunks {
                     grid.bytes
                 ));
             }
-            *place = Place { at, bytes, mask: if is_plain { u32::MAX } else { entry.filter_mask } };
+            *place = ChunkLocation { at, bytes, mask: if is_plain { u32::MAX } else { entry.filter_mask } };
             found += 1;
             stored = stored.saturating_add(bytes);
         }
@@ -212,7 +212,7 @@ fn check_filters(filters: &[FilterDescription]) -> Result<(), String> {
             };
             return Err(format!(
                 "is compressed with filter {} ({name}); gzip, szip, LZF, shuffle, n-bit, scale-offset and Fletcher32 are \
-                 read: rewrite it with h5repack -f GZIP=4",
+                 supported; rewrite it with h5repack -f GZIP=4",
                 filter.id
             ));
         }

@@ -11,7 +11,7 @@ use std::path::Path;
 
 use ropewalk::{Error, Result};
 
-use crate::epoch::{Epoch, Said as SaidOfTime};
+use crate::epoch::{Epoch, EpochEntries};
 use crate::expansion::Expansion;
 use crate::hdf5::attributes::Attributes;
 use crate::hdf5::file::File;
@@ -94,14 +94,14 @@ fn differ(a: f64, b: f64, tolerance: f64) -> bool {
     (a - b).abs() > ZERO.max(tolerance * a.abs().max(b.abs()))
 }
 
-struct Said<'a> {
+struct MetadataGroups<'a> {
     path: &'a Path,
     groups: [Attributes; 6],
     /// The names that were looked up, as spelled in the file.
     used: RefCell<BTreeSet<String>>,
 }
 
-impl Said<'_> {
+impl MetadataGroups<'_> {
     fn header(&self) -> &Attributes {
         &self.groups[0]
     }
@@ -134,7 +134,7 @@ impl Said<'_> {
 
     /// Returns the numbers with these names in all groups.
     ///
-    /// Errors: as [`Said::entry`].
+    /// Errors: as [`MetadataGroups::entry`].
     fn entries(&self, names: &[&str]) -> Result<Vec<Entry<'_>>> {
         let all = names
             .iter()
@@ -155,7 +155,7 @@ impl Said<'_> {
 
     /// Returns the number with one of these names, on which all groups must agree. Zero is a valid value.
     ///
-    /// Errors: as [`Said::entry`] and [`Said::agreed`].
+    /// Errors: as [`MetadataGroups::entry`] and [`MetadataGroups::agreed`].
     fn number(&self, names: &[&str]) -> Result<Option<f64>> {
         self.agreed(&self.entries(names)?)
     }
@@ -173,7 +173,7 @@ impl Said<'_> {
 
     /// Returns the positive number with one of these names.
     ///
-    /// Errors: as [`Said::entry`] and [`Said::positive_of`].
+    /// Errors: as [`MetadataGroups::entry`] and [`MetadataGroups::positive_of`].
     fn positive(&self, names: &[&str]) -> Result<Option<f64>> {
         self.positive_of(self.entries(names)?)
     }
@@ -262,7 +262,7 @@ impl Said<'_> {
 
     /// Returns the sides of the periodic box; none if the run is not periodic, which is added to `notes`.
     ///
-    /// Errors: as [`Said::sides_of`]; two groups have different sides.
+    /// Errors: as [`MetadataGroups::sides_of`]; two groups have different sides.
     fn sides(&self, notes: &mut Vec<String>) -> Result<Vec<f64>> {
         let mut first: Option<(Vec<f64>, usize)> = None;
         // Header, Parameters and RuntimePars.
@@ -293,7 +293,7 @@ impl Said<'_> {
         if let Some(z) = redshift.filter(|z| !(z.is_finite() && *z > -1.0)) {
             return Err(self.error(format!("has redshift {z}; it must be above -1")));
         }
-        Ok(Epoch::of(&SaidOfTime {
+        Ok(Epoch::of(&EpochEntries {
             is_comoving: self.number(&["ComovingIntegrationOn", "Cosmological run"])?.map(|flag| flag != 0.0),
             // The times of EAGLE and SWIFT are times, so these codes name the scale factor as well.
             scale_factor: self.number(&["Scale-factor", "ExpansionFactor"])?,
@@ -362,7 +362,7 @@ impl Header {
         for (group, name) in groups.iter_mut().zip(GROUPS) {
             *group = file.attributes(name)?;
         }
-        let said = Said { path: &file.path, groups, used: RefCell::default() };
+        let said = MetadataGroups { path: &file.path, groups, used: RefCell::default() };
         if said.header().is_empty() {
             return Err(file.error(
                 "is an HDF5 file without the group Header of a snapshot; supported codes are Gadget, AREPO, GIZMO, EAGLE and SWIFT",

@@ -10,7 +10,7 @@ use ropewalk::Result;
 use crate::hdf5::bands::Band;
 use crate::hdf5::dataset::Column;
 use crate::hdf5::fields::{Fields, IDS, Piece};
-use crate::hdf5::optional_fields::Wanted;
+use crate::hdf5::optional_fields::OptionalField;
 use crate::read_columns::{ConstantRows, RowSource, fill};
 
 /// The value for particles without an id.
@@ -30,7 +30,7 @@ impl Fields<'_> {
     pub(super) fn id_columns(&self, notes: &mut Vec<String>) -> Result<Vec<(Piece<'_>, Option<Column>)>> {
         let mut all = vec![];
         for piece in self.pieces(self.types) {
-            let unusable = piece.unusable(&Wanted::IDS)?;
+            let unusable = piece.unusable(&OptionalField::IDS)?;
             let Some(why) = unusable else {
                 all.push((piece, self.column(piece, IDS, 1)?));
                 continue;
@@ -89,9 +89,9 @@ impl Fields<'_> {
         if columns.iter().all(|(piece, _)| without.contains(&piece.particle_type)) {
             return Ok((None, vec![]));
         }
-        let rows = columns.iter().map(|(piece, column)| -> Result<Box<dyn Rows<u64> + '_>> {
+        let rows = columns.iter().map(|(piece, column)| -> Result<Box<dyn RowSource<u64> + '_>> {
             match column.as_ref().filter(|_| !without.contains(&piece.particle_type)) {
-                None => Ok(Box::new(Constant { rows: piece.rows, value: NO_ID })),
+                None => Ok(Box::new(ConstantRows { rows: piece.rows, value: NO_ID })),
                 Some(column) => {
                     let number = &column.shape.number;
                     let take = number.ids().or_else(|| number.floats(|x| x as u64));

@@ -30,7 +30,7 @@ use fields::{COORDINATES, Fields, IDS, MASSES, VELOCITIES, group, mixed_units};
 use file::File;
 use header::Header;
 use number::Number;
-use optional_fields::Wanted;
+use optional_fields::OptionalField;
 use parts::{SnapshotFile, first, has_particles, is_ending, named, open_all, open_present, viewed};
 use ropewalk::units::{KnownUnits, VelocityUnit};
 use ropewalk::{Error, Result};
@@ -113,7 +113,8 @@ fn read(path: &Path, reading: &Reading<'_>) -> Result<Snapshot> {
     let none = Points::F32(Table::of(3, vec![]));
     let positions = fields.needed(COORDINATES, 3)?;
     let mut left_out = vec![];
-    let velocities = if options.velocities { fields.optional(&Wanted::VELOCITIES, &mut left_out)? } else { vec![] };
+    let velocities =
+        if options.velocities { fields.optional(&OptionalField::VELOCITIES, &mut left_out)? } else { vec![] };
     let ids = if options.ids { fields.id_columns(&mut left_out)? } else { vec![] };
     let points = fields.vectors(&positions, |_| 1.0)?.unwrap_or(none);
     let factors = velocities.iter().map(|column| fields.velocity_factor(&column.attributes, header));

@@ -57,7 +57,7 @@ fn literal(bytes: &[u8]) -> std::result::Result<(String, u64), String> {
 }
 
 /// Parses the header of an array that begins with `bytes`. Also returns the offset of its values.
-pub(crate) fn decode(bytes: &[u8], of: Of) -> std::result::Result<(Header, u64), String> {
+pub(crate) fn decode(bytes: &[u8], of: ArrayUse) -> std::result::Result<(Header, u64), String> {
     let (text, start) = literal(bytes)?;
     Ok((Header::parse(&text, of)?, start))
 }
@@ -75,7 +75,7 @@ pub(crate) fn rows_of_numbers(bytes: &[u8]) -> std::result::Result<Option<u64>, 
 
 /// The intended use of an array, which determines the shapes that are accepted.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) enum Of {
+pub(crate) enum ArrayUse {
     Points,
     /// Rows of any width, from which the columns of points are chosen.
     Chosen,
@@ -133,7 +133,7 @@ impl Header {
     }
 
     /// Parses a header such as `{'descr': '<f8', 'fortran_order': False, 'shape': (10, 3), }`.
-    pub(super) fn parse(text: &str, of: Of) -> std::result::Result<Self, String> {
+    pub(super) fn parse(text: &str, of: ArrayUse) -> std::result::Result<Self, String> {
         let wanted = "it must hold floats of 16 to 64 bits or integers";
         let descr = value(text, "descr")?;
         let Some(type_name) = quoted(descr) else {
@@ -153,11 +153,11 @@ impl Header {
         let (points, dim) = match sides[..] {
             [points] => (points, 1),
             [points, dim @ 1..=10] => (points, dim as usize),
-            [points, dim] if of != Of::Points && (1..=MAX_COLUMNS).contains(&dim) => (points, dim as usize),
+            [points, dim] if of != ArrayUse::Points && (1..=MAX_COLUMNS).contains(&dim) => (points, dim as usize),
             _ => {
                 let shape = shape.split_inclusive(')').next().unwrap_or_default();
                 let wanted = match of {
-                    Of::Fields => "it must be (N,) for N values, or (N, F) for F fields",
+                    ArrayUse::Fields => "it must be (N,) for N values, or (N, F) for F fields",
                     _ => "it must be (N, 1) to (N, 10) or (N,) for N points",
                 };
                 return Err(format!("has shape {}; {wanted}", shorten(shape.as_bytes())));
@@ -232,7 +232,7 @@ mod tests {
         let header = |descr: &str, order: &str, shape: &str| {
             Header::parse(
                 &format!("{{'descr': {descr}, 'fortran_order': {order}, 'shape': {shape}, }}   \n"),
-                Of::Points,
+                ArrayUse::Points,
             )
         };
         let good = Header { big_endian: true, number: Number::F64, fortran: true, points: 7, dim: 3, is_matrix: true };
@@ -241,7 +241,7 @@ mod tests {
         let text = "{'shape': (7L,), \"fortran_order\": False, 'descr': '<f4'}";
         let good =
             Header { big_endian: false, number: Number::F32, fortran: false, points: 7, dim: 1, is_matrix: false };
-        assert_eq!(Header::parse(text, Of::Points), Ok(good));
+        assert_eq!(Header::parse(text, ArrayUse::Points), Ok(good));
         let good = Header { big_endian: false, number: Number::U8, fortran: false, points: 7, dim: 2, is_matrix: true };
         assert_eq!(header("'|u1'", "False", "(7, 2)"), Ok(good));
 
@@ -265,6 +265,6 @@ mod tests {
             let message = header(descr, order, shape).unwrap_err();
             assert!(message.contains(said), "{message}");
         }
-        assert!(Header::parse("", Of::Points).unwrap_err().contains("'descr'"));
+        assert!(Header::parse("", ArrayUse::Points).unwrap_err().contains("'descr'"));
     }
 }

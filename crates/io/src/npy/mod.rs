@@ -26,7 +26,7 @@ use crate::table_columns::choose;
 use crate::{Contents, Format, Snapshot};
 
 use header::MAGIC;
-pub(super) use header::{Header, LONGEST_HEADER, Of, decode, rows_of_numbers};
+pub(super) use header::{ArrayUse, Header, LONGEST_HEADER, decode, rows_of_numbers};
 use header::{after, header_text};
 pub use shared::{NpyNumber, SharedNpy};
 pub(super) use write::{write, write_points};
@@ -58,9 +58,9 @@ fn read(path: &Path, reading: &Reading<'_>) -> Result<Snapshot> {
     let mut source = reading.open(path)?;
     let text = header_text(&mut source)?;
     let of = match chosen {
-        _ if reading.reads_fields => Of::Fields,
-        [] => Of::Points,
-        _ => Of::Chosen,
+        _ if reading.reads_fields => ArrayUse::Fields,
+        [] => ArrayUse::Points,
+        _ => ArrayUse::Chosen,
     };
     if records::is_record(&text) {
         return records::read(path, &text, &mut source, reading);
@@ -98,7 +98,7 @@ pub fn read_npy_u64(path: impl AsRef<Path>) -> Result<Vec<u64>> {
         return Err(source.error("is not a NumPy array"));
     }
     let text = header_text(&mut source)?;
-    let header = Header::parse(&text, Of::Points).map_err(|message| source.error(message))?;
+    let header = Header::parse(&text, ArrayUse::Points).map_err(|message| source.error(message))?;
     if header.dim != 1 {
         return Err(source.error(format!("has rows of {} values; ids must have one", header.dim)));
     }

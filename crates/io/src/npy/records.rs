@@ -19,7 +19,7 @@ use crate::source::Source;
 use crate::table_columns::{ADVICE, Columns};
 use crate::total_mass::TotalMass;
 use crate::type_column::TypeColumn;
-use crate::typed_columns::{Typed, choose_typed};
+use crate::typed_columns::{TypedColumn, choose_typed};
 use crate::{Format, Masses, Snapshot};
 
 /// The maximum number of values of a record, in all fields.
@@ -90,7 +90,7 @@ fn spread<'a>(
     rows: u64,
     stride: u64,
     is_renamed: bool,
-) -> (Vec<Option<Column<'a>>>, Vec<Typed>) {
+) -> (Vec<Option<Column<'a>>>, Vec<TypedColumn>) {
     let (mut columns, mut typed) = (vec![], vec![]);
     for field in fields {
         // A list of values that cannot be read is named only once.
@@ -108,7 +108,7 @@ fn spread<'a>(
                 big_endian: field.big_endian,
             }));
             let is_of_numbers = matches!(field.number, Err("floats of more than 64 bits" | "lists of records"));
-            typed.push(Typed { name, unread: field.number.err(), is_of_numbers, ..Typed::default() });
+            typed.push(TypedColumn { name, unread: field.number.err(), is_of_numbers, ..TypedColumn::default() });
         }
     }
     (columns, typed)
@@ -170,7 +170,7 @@ impl<'a> RecordTable<'a> {
     }
 
     fn types(&self, reading: &Reading<'_>) -> Result<Option<TypeColumn>> {
-        let Some(kind) = self.of.kind else { return Ok(None) };
+        let Some(kind) = self.of.type_column else { return Ok(None) };
         let each = whole(reading, &self.picked(&[kind]))?;
         reading.type_column(self.path, "field type", each)
     }

@@ -19,7 +19,7 @@ use ropewalk::internals::distributed::{all_gather, broadcast};
 use ropewalk::{Error, Result};
 
 use crate::atomic::AtomicFile;
-use crate::npy::header::{Header, MAGIC, MAX_COLUMNS, Of, header_text};
+use crate::npy::header::{ArrayUse, Header, MAGIC, MAX_COLUMNS, header_text};
 use crate::number_types::{Number, foreign};
 use crate::source::Source;
 
@@ -238,7 +238,7 @@ fn write_rows<T: NpyNumber>(path: &Path, first: u64, values: &[T]) -> Result<()>
         return Err(source.error("is not a NumPy array"));
     }
     let text = header_text(&mut source)?;
-    let header = Header::parse(&text, Of::Chosen).map_err(|message| source.error(message))?;
+    let header = Header::parse(&text, ArrayUse::Chosen).map_err(|message| source.error(message))?;
     if header.number.name() != T::NUMBER || header.fortran || foreign(header.big_endian) {
         let (found, wanted) = (header.number.name(), T::NUMBER);
         return Err(source.error(format!("holds {found}; it must hold {wanted} in native byte order, row by row")));

@@ -43,7 +43,7 @@ pub(super) struct Archive<'a> {
 }
 
 /// An array whose values can be read from a file.
-pub(super) struct Placed {
+pub(super) struct LocatedArray {
     path: PathBuf,
     at: u64,
     pub header: npy::Header,
@@ -56,7 +56,7 @@ impl<'a> Archive<'a> {
         let refuse =
             |error: zip::result::ZipError| Error::file(path, format!("is a zip archive that cannot be read: {error}"));
         let mut zip = ZipArchive::new(BufReader::new(file)).map_err(refuse)?;
-        let of = if reading.reads_fields { npy::Of::Fields } else { npy::Of::Points };
+        let of = if reading.reads_fields { npy::ArrayUse::Fields } else { npy::ArrayUse::Points };
         let (mut arrays, mut others) = (vec![], vec![]);
         for index in 0..zip.len() {
             let mut file = zip.by_index(index).map_err(refuse)?;
@@ -125,7 +125,7 @@ impl<'a> Archive<'a> {
         array: usize,
         reading: &Reading<'_>,
         temp_files: &mut Vec<TempFile>,
-    ) -> Result<Placed> {
+    ) -> Result<LocatedArray> {
         let header = self.header(array)?.clone();
         let Some(Array { index, size, stored_at, header: Ok((_, start)), .. }) = self.arrays.get(array) else {
             return Err(self.error(array, "does not exist"));
@@ -161,11 +161,11 @@ impl<'a> Archive<'a> {
                 self.error(array, format!("is truncated: expected {bytes} bytes, got {}", there.saturating_sub(at)))
             );
         }
-        Ok(Placed { path, at, header })
+        Ok(LocatedArray { path, at, header })
     }
 }
 
-impl Placed {
+impl LocatedArray {
     /// Returns its rows: as one column, or as several if the array stores columns one after the other.
     pub(super) fn columns(&self) -> Vec<Column<'_>> {
         self.header.columns(&self.path, self.at, &[])
@@ -173,8 +173,8 @@ impl Placed {
 }
 
 /// Returns the columns of several arrays, side by side.
-pub(super) fn columns(arrays: &[Placed]) -> Vec<Column<'_>> {
-    arrays.iter().flat_map(Placed::columns).collect()
+pub(super) fn columns(arrays: &[LocatedArray]) -> Vec<Column<'_>> {
+    arrays.iter().flat_map(LocatedArray::columns).collect()
 }
 
 /// Reads the values of an array.

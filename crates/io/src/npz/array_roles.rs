@@ -83,7 +83,7 @@ impl ArrayRoles {
         } else if chosen.is_empty() {
             own_positions(archive).ok_or_else(|| {
                 refuse(format!(
-                    "is a zip archive without an array named positions (pos, coordinates, points), a matrix X or data, or arrays x and y of one axis; its arrays: {}. Choose those \
+                    "is a zip archive without an array named positions (pos, coordinates, points), a matrix X or data, or arrays x and y of one axis; its arrays: {}; choose those \
                      that are coordinates (ReadOptions::columns)",
                     names()
                 ))
@@ -98,7 +98,7 @@ impl ArrayRoles {
         let rest = |array: &usize| !positions.contains(array);
         // An array with one value per particle, such as smoothing lengths `h`, is not a number of the whole archive.
         let rows = |array: usize| archive.header(array).ok().map(|header| header.points);
-        let particles = positions.first().and_then(|&array| rows(array)).filter(|&rows| rows > MOST_NUMBERS);
+        let particles = positions.first().and_then(|&array| rows(array)).filter(|&rows| rows > MAX_NUMBERS);
         let is_of_all = |&array: &usize| particles.is_none() || rows(array) != particles;
         let has_more = !reading.options.coordinates_only;
         let of_particles = |names: &[&str]| archive.find(names).filter(rest).filter(|_| has_more);
@@ -176,8 +176,8 @@ impl ArrayRoles {
         let mut notes = vec![];
         for (what, names) in [("arrays", &unused), ("members that are not arrays", &archive.others)] {
             if !names.is_empty() {
-                let more = if names.len() > MOST_NAMES { ", .." } else { "" };
-                let names: Vec<&str> = names.iter().take(MOST_NAMES).map(String::as_str).collect();
+                let more = if names.len() > MAX_NAMES { ", .." } else { "" };
+                let names: Vec<&str> = names.iter().take(MAX_NAMES).map(String::as_str).collect();
                 notes.push(format!("{what} that are not used: {}{more}", names.join(", ")));
             }
         }

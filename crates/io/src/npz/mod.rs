@@ -16,7 +16,7 @@ mod write;
 
 use std::path::Path;
 
-use archive::{Archive, Array, Placed, columns, values};
+use archive::{Archive, Array, LocatedArray, columns, values};
 use array_roles::{ArrayRoles, MAX_NUMBERS, own_positions};
 use ropewalk::units::{KnownUnits, VelocityUnit};
 use ropewalk::{Error, Result};
@@ -131,7 +131,7 @@ fn read(path: &Path, reading: &Reading<'_>) -> Result<Snapshot> {
     let names = if reading.reads_fields { choice.fields(&archive)? } else { choice.names(&archive) };
     reading.set_types(types(&mut archive, &choice, reading)?);
     let mut temp_files = vec![];
-    let mut place = |archive: &mut Archive<'_>, arrays: &[usize]| -> Result<Vec<Placed>> {
+    let mut place = |archive: &mut Archive<'_>, arrays: &[usize]| -> Result<Vec<LocatedArray>> {
         arrays.iter().map(|&array| archive.place(array, reading, &mut temp_files)).collect()
     };
     let positions = place(&mut archive, &choice.positions)?;
@@ -167,7 +167,7 @@ fn read(path: &Path, reading: &Reading<'_>) -> Result<Snapshot> {
                 matter.share = Some(sum(reading, &array.columns())?);
             }
         }
-        let vectors = |arrays: &[Placed], factor| points(reading, path, &[columns(arrays)], factor);
+        let vectors = |arrays: &[LocatedArray], factor| points(reading, path, &[columns(arrays)], factor);
         Ok(Snapshot {
             types: reading.type_runs(),
             velocities: (!velocities.is_empty()).then(|| vectors(&velocities, factor)).transpose()?,

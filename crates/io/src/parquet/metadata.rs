@@ -20,7 +20,7 @@ use crate::ecsv;
 use crate::messages::shorten;
 use crate::parquet::kind::Kind;
 use crate::parquet::{arrow, arrow_schema};
-use crate::typed_columns::Typed;
+use crate::typed_columns::TypedColumn;
 
 const ASTROPY: &str = "table_meta_yaml";
 const PANDAS: &str = "pandas";
@@ -130,8 +130,8 @@ impl ParquetMetadata {
     }
 
     /// Returns the description of a column with this name and kind.
-    pub(super) fn typed(&self, name: String, kind: Kind) -> Typed {
-        Typed {
+    pub(super) fn typed(&self, name: String, kind: Kind) -> TypedColumn {
+        TypedColumn {
             is_index: self.indexes.contains(&name) || name.starts_with("__index_level_"),
             unread: (!kind.is_read()).then(|| kind.name()),
             is_of_numbers: !matches!(kind, Kind::Other(_)),

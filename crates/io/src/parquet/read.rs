@@ -72,7 +72,7 @@ impl Scan<'_> {
 
     /// Returns the types of the rows, if there is a column of types.
     fn types(&self, reading: &Reading<'_>) -> Result<Option<TypeColumn>> {
-        let Some(column) = self.columns.kind.map(|column| [column]) else { return Ok(None) };
+        let Some(column) = self.columns.type_column.map(|column| [column]) else { return Ok(None) };
         let mut each: Vec<u8> = room(self.path, self.rows())?;
         for group in 0..self.metadata().num_row_groups() {
             let piece = self.group(group, &column, 1.0, reading)?;

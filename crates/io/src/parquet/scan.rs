@@ -22,7 +22,7 @@ use crate::parquet::pages;
 use crate::parquet::reopening_file::ReopeningFile;
 use crate::reading::Reading;
 use crate::table_columns::Columns;
-use crate::typed_columns::{Typed, choose_typed};
+use crate::typed_columns::{TypedColumn, choose_typed};
 
 /// The maximum number of rows per byte of a file.
 const MAX_ROWS: u64 = 256;
@@ -61,7 +61,8 @@ impl<'a> Scan<'a> {
         let said = ParquetMetadata::of(path, metadata.file_metadata())?;
         let kinds = schema.columns().iter().zip(&names).map(|(column, name)| said.kind(name, Kind::of(column)));
         let kinds: Vec<Kind> = kinds.collect();
-        let typed: Vec<Typed> = names.into_iter().zip(&kinds).map(|(name, kind)| said.typed(name, *kind)).collect();
+        let typed: Vec<TypedColumn> =
+            names.into_iter().zip(&kinds).map(|(name, kind)| said.typed(name, *kind)).collect();
         let columns =
             choose_typed(&typed, &reading.options.columns, reading).map_err(|message| Error::file(path, message))?;
         let header = match reading.reads_fields {

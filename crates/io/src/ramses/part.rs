@@ -25,11 +25,11 @@ pub(super) struct ProcessFile {
     pub path: PathBuf,
     pub particles: u64,
     big_endian: bool,
-    columns: Vec<Stored>,
+    columns: Vec<StoredColumn>,
 }
 
 /// The location and type of a column in the file.
-struct Stored {
+struct StoredColumn {
     name: String,
     at: u64,
     number: Number,
@@ -104,7 +104,7 @@ impl ProcessFile {
                     )));
                 }
             };
-            columns.push(Stored { name, at, number });
+            columns.push(StoredColumn { name, at, number });
         }
         Ok(Self { path, particles, big_endian, columns })
     }

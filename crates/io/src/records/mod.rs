@@ -91,7 +91,7 @@ struct Cloud<'a> {
 }
 
 /// The roles of the columns.
-struct Choice {
+struct ColumnRoles {
     columns: Columns,
     slots: Vec<Slot>,
     /// The field of each slot.
@@ -176,7 +176,7 @@ impl Cloud<'_> {
     }
 
     /// Chooses the columns that are read, by the options or by their names.
-    fn choose(&self, reading: &Reading<'_>) -> Result<Choice> {
+    fn choose(&self, reading: &Reading<'_>) -> Result<ColumnRoles> {
         let wanted = &reading.options.columns[..];
         let (slots, owners) = self.slots(reading.reads_fields || !wanted.is_empty());
         let names: Vec<String> = slots.iter().map(|slot| slot.name.clone()).collect();
@@ -214,18 +214,18 @@ impl Cloud<'_> {
         let columns = named(names, &unread, &chosen, reading).map_err(|message| self.error(message))?;
         let own = self.slots(false).0.into_iter().map(|slot| slot.name).collect();
         let own = Columns::named(own, &[]).map(|columns| columns.coordinates).unwrap_or_default();
-        Ok(Choice { columns, slots, owners, own })
+        Ok(ColumnRoles { columns, slots, owners, own })
     }
 
     /// Returns the units, the redshift, the box and the cosmology that the header states.
-    fn header(&self, choice: &Choice) -> Result<ecsv::Header> {
+    fn header(&self, choice: &ColumnRoles) -> Result<ecsv::Header> {
         let columns = choice.slots.iter().zip(&choice.owners);
         let columns = columns.map(|(slot, &owner)| (slot.name.as_str(), self.fields[owner].unit.as_deref()));
         header_of(self.path, columns, &self.entries, &choice.columns.called())
     }
 
     /// Returns notes on the file, on units that are not used, and on columns that are not read.
-    fn remarks(&self, choice: &Choice, reading: &Reading<'_>) -> Vec<String> {
+    fn remarks(&self, choice: &ColumnRoles, reading: &Reading<'_>) -> Vec<String> {
         let mut notes = self.notes.clone();
         let columns = &choice.columns;
         let unit = |slot: &usize| self.fields[choice.owners[*slot]].unit.as_deref();
@@ -256,7 +256,7 @@ impl Cloud<'_> {
         notes
     }
 
-    fn joined<'b>(&'b self, reading: &'b Reading<'b>, choice: &'b Choice, slots: &[usize]) -> Joined<'b> {
+    fn joined<'b>(&'b self, reading: &'b Reading<'b>, choice: &'b ColumnRoles, slots: &[usize]) -> Joined<'b> {
         Joined {
             reading,
             path: self.data(),
@@ -283,8 +283,8 @@ impl Cloud<'_> {
     }
 
     /// Returns the types of the rows, if there is a column of types.
-    fn types(&self, reading: &Reading<'_>, choice: &Choice) -> Result<Option<TypeColumn>> {
-        let Some(kind) = choice.columns.kind else { return Ok(None) };
+    fn types(&self, reading: &Reading<'_>, choice: &ColumnRoles) -> Result<Option<TypeColumn>> {
+        let Some(kind) = choice.columns.type_column else { return Ok(None) };
         let mut each: Vec<u8> = room(self.path, self.rows)?;
         each.resize(self.rows as usize, 0);
         self.joined(reading, choice, &[kind]).read(0, &mut each)?;
@@ -358,7 +358,7 @@ impl Cloud<'_> {
             Err(error) if reading.options.columns.is_empty() => {
                 let (slots, owners) = self.slots(false);
                 let notes = self.notes.iter().cloned().chain([error.to_string()]).collect();
-                (Choice { columns: Columns::default(), slots, owners, own: vec![] }, notes)
+                (ColumnRoles { columns: Columns::default(), slots, owners, own: vec![] }, notes)
             }
             Err(error) => return Err(error),
         };

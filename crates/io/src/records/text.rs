@@ -44,7 +44,7 @@ impl TextCloud<'_> {
         let refuse = |message: String| Error::file(self.path, message);
         let columns = named(self.names.clone(), &self.unread, &options.columns, reading).map_err(refuse)?;
         let coordinates = if reading.reads_fields { vec![] } else { columns.coordinates.clone() };
-        let (used, has_types) = (columns.places().copied().collect::<Vec<usize>>(), columns.kind.is_some());
+        let (used, has_types) = (columns.places().copied().collect::<Vec<usize>>(), columns.type_column.is_some());
         let others =
             (0..self.names.len()).filter(|place| !used.contains(place)).map(|place| self.names[place].as_str());
         let mut notes = self.notes.clone();

@@ -200,14 +200,14 @@ impl Start {
         while start.rows.len() < SAMPLE && lines.advance().map_err(refuse)? {
             let (number, line) = (lines.number(), lines.line());
             let has_rows = !start.rows.is_empty();
-            if !has_rows && bytes <= MOST_COMMENTS && comments::has_other_sign(line) {
+            if !has_rows && bytes <= MAX_COMMENTS && comments::has_other_sign(line) {
                 bytes += line.len();
                 signed.push((number, line.to_vec()));
             } else if may_be_row(line, has_rows) {
                 start.rows.push((number, line.to_vec()));
             } else if !has_rows && !line.trim_ascii().is_empty() {
                 bytes += line.len();
-                if bytes <= MOST_COMMENTS {
+                if bytes <= MAX_COMMENTS {
                     start.comments.push((number, line.to_vec()));
                 } else if start.comments.first().is_some_and(|(_, line)| ecsv::begins(line)) {
                     let message = format!("has a header of enhanced CSV with more than {MAX_COMMENTS} bytes");

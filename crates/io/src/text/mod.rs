@@ -207,10 +207,11 @@ fn inspect(path: &Path, reading: &Reading<'_>) -> Result<Contents> {
         notes.push(message);
         Columns::default()
     });
-    let types = columns.kind.map_or(Ok(Ok(vec![])), |column| types(path, &layout, column))?.unwrap_or_else(|text| {
-        columns.leave_out_types(&text);
-        vec![]
-    });
+    let types =
+        columns.type_column.map_or(Ok(Ok(vec![])), |column| types(path, &layout, column))?.unwrap_or_else(|text| {
+            columns.leave_out_types(&text);
+            vec![]
+        });
     notes.extend(columns.notes());
     let values = layout.header.as_deref().unwrap_or_default();
     let header = match ecsv::Header::of(path, values, &columns.called()) {

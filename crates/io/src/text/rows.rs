@@ -62,7 +62,7 @@ impl TableBuilder {
             ids: room(path, rows * has_id)?,
             masses: room(path, rows * has_mass)?,
             matter: 0.0,
-            types: columns.kind.map(|_| vec![]),
+            types: columns.type_column.map(|_| vec![]),
             columns,
             wanted: options.types.clone(),
             counts: BTreeMap::new(),
@@ -90,7 +90,7 @@ impl TableBuilder {
         {
             self.matter += mass;
         }
-        let kind = columns.kind.map_or(NO_TYPE, |column| number(fields.get(column)).map_or(NO_TYPE, of_number));
+        let kind = columns.type_column.map_or(NO_TYPE, |column| number(fields.get(column)).map_or(NO_TYPE, of_number));
         *self.counts.entry(kind).or_default() += 1;
         if self.types.is_some() && kind != NO_TYPE && !self.wanted.is_empty() && !self.wanted.contains(&kind) {
             // The sum of masses includes all types.
@@ -166,7 +166,7 @@ impl TableBuilder {
 
     /// Adds the type of a row that is kept.
     fn push_type(&mut self, fields: &Record, kind: u8) -> std::result::Result<(), String> {
-        match (&mut self.types, self.columns.kind) {
+        match (&mut self.types, self.columns.type_column) {
             (Some(_), Some(column)) if kind == NO_TYPE && !self.wanted.is_empty() => {
                 let field = shorten(fields.get(column));
                 return Err(format!(

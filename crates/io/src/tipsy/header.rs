@@ -128,7 +128,7 @@ impl Header {
         Err(Error::file(
             path,
             format!(
-                "is {len} bytes long, truncated or no Tipsy file: {gas} gas, {dark} dark and {star} star particles are {narrow} bytes, \
+                "is {len} bytes long, truncated or not a Tipsy file: {gas} gas, {dark} dark and {star} star particles are {narrow} bytes, \
                  or {mixed} or {wide} with positions and velocities of 64 bits"
             ),
         ))

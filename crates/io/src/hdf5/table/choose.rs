@@ -33,21 +33,21 @@ pub(super) struct CellIndex {
 }
 
 /// The numbers of a row, with the roles of those that are read. `Columns` refers to indices of `cells_read`.
-pub(super) struct Choice {
+pub(super) struct ChosenColumns {
     pub cells_read: Vec<CellIndex>,
     pub roles: Columns,
 }
 
 /// A number of a row, regarded as a column of a table.
 struct Cell {
-    pick: CellIndex,
+    index: CellIndex,
     name: String,
     /// The reason why it cannot be a coordinate.
     why: Option<String>,
 }
 
 /// Chooses among all columns of a file.
-pub(super) fn choose(file: &File, all: &[Column], reading: &Reading<'_>) -> Result<Choice> {
+pub(super) fn choose(file: &File, all: &[Column], reading: &Reading<'_>) -> Result<ChosenColumns> {
     let chosen = &reading.options.columns[..];
     if !chosen.is_empty() {
         let wanted = chosen_columns(file, all, chosen)?;
@@ -73,7 +73,7 @@ pub(super) fn choose(file: &File, all: &[Column], reading: &Reading<'_>) -> Resu
     let roles = Columns::with_coordinates(names, None, &why, reading.options);
     let mut roles = roles.map_err(|message| file.error(message))?;
     roles.left_out.extend(elsewhere(all, &own));
-    Ok(Choice { cells_read: cells.iter().map(|cell| cell.pick).collect(), roles })
+    Ok(ChosenColumns { cells_read: cells.iter().map(|cell| cell.index).collect(), roles })
 }
 
 /// Lists the first columns, for messages.
@@ -167,11 +167,11 @@ fn points(all: &[Column], own: &[usize], options: &ReadOptions) -> std::result::
         let name = all[i].short.clone();
         match &all[i].unread {
             Some(unread) => {
-                cells.push(Cell { pick: CellIndex { column: i, number: 0 }, name, why: Some(unread.what.clone()) })
+                cells.push(Cell { index: CellIndex { column: i, number: 0 }, name, why: Some(unread.what.clone()) })
             }
             None if has_axes && !is_number(i) => {
                 let why = Some(format!("rows of {} numbers", all[i].numbers.count));
-                cells.push(Cell { pick: CellIndex { column: i, number: 0 }, name, why });
+                cells.push(Cell { index: CellIndex { column: i, number: 0 }, name, why });
             }
             None => cells.extend(numbers_of(all, i, &all[i].short)?),
         }
@@ -192,12 +192,12 @@ fn of_array(
     all: &[Column],
     own: &[usize],
     options: &ReadOptions,
-) -> std::result::Result<Choice, String> {
-    let cells: Vec<Cell> = cells.into_iter().filter(|cell| cell.pick.column == array).collect();
+) -> std::result::Result<ChosenColumns, String> {
+    let cells: Vec<Cell> = cells.into_iter().filter(|cell| cell.index.column == array).collect();
     let names = cells.iter().map(|cell| cell.name.clone()).collect();
     let mut roles = Columns::with_coordinates(names, Some((0..cells.len()).collect()), &|_| None, options)?;
     roles.left_out = unread(all, own).chain(elsewhere(all, own)).collect();
-    Ok(Choice { cells_read: cells.iter().map(|cell| cell.pick).collect(), roles })
+    Ok(ChosenColumns { cells_read: cells.iter().map(|cell| cell.index).collect(), roles })
 }
 
 /// Returns a cell for each number of a column that is named `name`.
@@ -213,7 +213,7 @@ fn numbers_of(all: &[Column], column: usize, name: &str) -> std::result::Result<
     }
     let cell = |number: usize| {
         let name = if count == 1 { name.to_string() } else { format!("{name}[{number}]") };
-        Cell { pick: CellIndex { column, number }, name, why: None }
+        Cell { index: CellIndex { column, number }, name, why: None }
     };
     Ok((0..count as usize).map(cell).collect())
 }
@@ -234,7 +234,7 @@ fn row_of(all: &[Column], columns: &[usize]) -> std::result::Result<Vec<Cell>, S
 }
 
 /// Returns the choice of all columns of numbers as fields.
-fn fields(all: &[Column], own: &[usize]) -> std::result::Result<Choice, String> {
+fn fields(all: &[Column], own: &[usize]) -> std::result::Result<ChosenColumns, String> {
     check_read(all, own)?;
     check_names(all, own)?;
     let read: Vec<usize> = own.iter().copied().filter(|&i| all[i].unread.is_none()).collect();
@@ -243,7 +243,7 @@ fn fields(all: &[Column], own: &[usize]) -> std::result::Result<Choice, String> 
     let names: Vec<String> = cells.iter().map(|cell| cell.name.clone()).collect();
     let mut roles = Columns::fields(names, cells.len(), &[])?;
     roles.left_out = unread(all, own).chain(elsewhere(all, own)).collect();
-    Ok(Choice { cells_read: cells.iter().map(|cell| cell.pick).collect(), roles })
+    Ok(ChosenColumns { cells_read: cells.iter().map(|cell| cell.index).collect(), roles })
 }
 
 /// Returns the columns that are chosen by path or by name.
@@ -280,7 +280,7 @@ fn chosen_columns(file: &File, all: &[Column], chosen: &[String]) -> Result<Vec<
 
 /// Returns the choice of the given columns as coordinates or fields. If they are all in one container, its other
 /// columns have the roles of their names.
-fn of_chosen(all: &[Column], wanted: &[usize], reading: &Reading<'_>) -> std::result::Result<Choice, String> {
+fn of_chosen(all: &[Column], wanted: &[usize], reading: &Reading<'_>) -> std::result::Result<ChosenColumns, String> {
     let options = reading.options;
     let mut cells = row_of(all, wanted)?;
     let coordinates = cells.len();
@@ -300,7 +300,7 @@ fn of_chosen(all: &[Column], wanted: &[usize], reading: &Reading<'_>) -> std::re
             || lower == "type";
         let is_needed = lower != "id" && lower != "type";
         let is_as_long = container.is_some_and(|first| column.rows == first.rows);
-        let cell = |why| Cell { pick: CellIndex { column: i, number: 0 }, name: column.short.clone(), why };
+        let cell = |why| Cell { index: CellIndex { column: i, number: 0 }, name: column.short.clone(), why };
         match &column.unread {
             _ if !is_wanted => {}
             Some(_) if is_needed => {
@@ -321,5 +321,5 @@ fn of_chosen(all: &[Column], wanted: &[usize], reading: &Reading<'_>) -> std::re
         false => Columns::with_coordinates(names, Some((0..coordinates).collect()), &why, options)?,
     };
     roles.left_out.extend(left_out);
-    Ok(Choice { cells_read: cells.iter().map(|cell| cell.pick).collect(), roles })
+    Ok(ChosenColumns { cells_read: cells.iter().map(|cell| cell.index).collect(), roles })
 }

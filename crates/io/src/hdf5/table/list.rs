@@ -179,21 +179,21 @@ impl Pandas {
     }
 }
 
-struct Members {
+struct GroupMembers {
     groups: Vec<String>,
     datasets: Vec<String>,
     /// Links whose target does not exist, with a description.
     dead: Vec<(String, String)>,
 }
 
-fn members(file: &File, group: &str) -> Result<Members> {
-    let none = Members { groups: vec![], datasets: vec![], dead: vec![] };
+fn members(file: &File, group: &str) -> Result<GroupMembers> {
+    let none = GroupMembers { groups: vec![], datasets: vec![], dead: vec![] };
     let Some(own) = file.group(group)? else { return Ok(none) };
     let broken = |error| file.error(format!("/{group} is damaged: {error}"));
     let (groups, datasets) = file.members(&format!("/{group}"), &own)?;
     let mut dead = soft_links(&file.hdf5, &own).map_err(broken)?;
     dead.retain(|(name, _)| !groups.contains(name) && !datasets.contains(name));
-    Ok(Members { groups, datasets, dead })
+    Ok(GroupMembers { groups, datasets, dead })
 }
 
 fn join(group: &str, name: &str) -> String {

@@ -18,7 +18,7 @@ mod scalar;
 
 use std::path::Path;
 
-use choose::{CellIndex, Choice, choose};
+use choose::{CellIndex, ChosenColumns, choose};
 use list::{Column, Listing, listing};
 use metadata::{Metadata, missing_values, unit};
 use packed::{Packed, Source, Value};
@@ -71,7 +71,7 @@ impl OpenDataset {
 impl<'a> Scan<'a> {
     fn new(file: &'a File, reading: &Reading<'_>) -> Result<Self> {
         let all = listing(file)?;
-        let Choice { cells_read, roles } = choose(file, &all.columns, reading)?;
+        let ChosenColumns { cells_read, roles } = choose(file, &all.columns, reading)?;
         let mut scan = Self { file, all, cells_read, roles, attributes: vec![] };
         let mut attributes: Vec<Attributes> = vec![];
         for &place in scan.roles.places() {
@@ -192,7 +192,7 @@ impl<'a> Scan<'a> {
 
     /// Returns the types of all rows, if there is a column of types.
     fn types(&self, reading: &Reading<'_>) -> Result<Option<TypeColumn>> {
-        let Some(place) = self.roles.kind else { return Ok(None) };
+        let Some(place) = self.roles.type_column else { return Ok(None) };
         let opened = self.open(&[place])?;
         let packed = Packed::new(reading, opened.iter().map(OpenDataset::source).collect(), |kind: u8, _| kind, 1.0);
         let mut each = crate::source::room(&self.file.path, self.rows())?;
@@ -210,7 +210,7 @@ impl<'a> Scan<'a> {
             _ if is(&roles.velocities) => Role::Velocity,
             _ if is(roles.id.as_slice()) => Role::Id,
             _ if is(roles.mass.as_slice()) => Role::Mass,
-            _ if is(roles.kind.as_slice()) => Role::Type,
+            _ if is(roles.type_column.as_slice()) => Role::Type,
             _ => Role::Other,
         }
     }

@@ -64,7 +64,7 @@ const USUAL_COMMENTS: [&str; 2] =
 const MAX_COMMENTS: usize = 3;
 
 /// The table to read in a file.
-struct Found {
+struct TableToRead {
     table: Hdu,
     is_binary: bool,
     entries: Vec<(String, String)>,
@@ -79,7 +79,7 @@ fn called(hdu: &Hdu) -> String {
     }
 }
 
-fn find(source: &mut Source) -> Result<Found> {
+fn find(source: &mut Source) -> Result<TableToRead> {
     let (all, rest) = hdus(source)?;
     let is_table =
         |hdu: &Hdu| matches!(hdu.text("XTENSION"), Some("BINTABLE" | "A3DTABLE" | "TABLE")) && !hdu.is_true("ZIMAGE");
@@ -120,7 +120,7 @@ fn find(source: &mut Source) -> Result<Found> {
     }
     notes.extend(note_on_comments(of_primary.iter().chain(&table.comments)));
     let is_binary = table.text("XTENSION") != Some("TABLE");
-    Ok(Found { table, is_binary, entries, notes })
+    Ok(TableToRead { table, is_binary, entries, notes })
 }
 
 /// Returns the note on comments, which are not used.
@@ -175,8 +175,8 @@ fn entries(table: &Hdu, primary: &[Entry]) -> std::result::Result<(Vec<Entry>, V
     Ok((used, unused))
 }
 
-fn cloud<'a>(path: &'a Path, source: &Source, found: Found) -> Result<Cloud<'a>> {
-    let Found { table, entries, notes, .. } = found;
+fn cloud<'a>(path: &'a Path, source: &Source, found: TableToRead) -> Result<Cloud<'a>> {
+    let TableToRead { table, entries, notes, .. } = found;
     let refuse = |message: String| source.error(format!("{}: {message}", called(&table)));
     let rows = table.count("NAXIS2").map_err(refuse)?;
     let fields = binary(&table).map_err(refuse)?;
@@ -231,7 +231,7 @@ fn inspect(path: &Path, reading: &Reading<'_>) -> Result<Contents> {
 }
 
 /// Reads the rows of a text table.
-fn read_text(path: &Path, mut source: Source, found: &Found, reading: &Reading<'_>) -> Result<Snapshot> {
+fn read_text(path: &Path, mut source: Source, found: &TableToRead, reading: &Reading<'_>) -> Result<Snapshot> {
     let table = &found.table;
     let refuse = |message: String| Error::file(path, format!("{}: {message}", called(table)));
     let all = texts(table).map_err(refuse)?;
@@ -271,7 +271,7 @@ fn read_text(path: &Path, mut source: Source, found: &Found, reading: &Reading<'
 fn finish(
     path: &Path,
     mut snapshot: Snapshot,
-    found: &Found,
+    found: &TableToRead,
     columns: &[TextColumn],
     reading: &Reading<'_>,
 ) -> Result<Snapshot> {
