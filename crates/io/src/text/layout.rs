@@ -195,7 +195,7 @@ impl Layout {
 impl Start {
     fn read(path: &Path) -> Result<Self> {
         let refuse = |message: String| Error::file(path, message);
-        let mut start = Self { comments: vec![], rows: vec![], rest: Unused::default() };
+        let mut start = Self { comments: vec![], rows: vec![], rest: UnusedComments::default() };
         let (mut lines, mut bytes, mut signed) = (Lines::open(path)?, 0, vec![]);
         while start.rows.len() < SAMPLE && lines.advance().map_err(refuse)? {
             let (number, line) = (lines.number(), lines.line());
