@@ -231,7 +231,7 @@ fn headers_of_enhanced_csv() {
         ),
         (three(", datatype: string", ""), pq(&["r (values of the type string)"])),
         (three(", datatype: string, subtype: 'float64[2]'", ""), pq(&["r (arrays of float64[2])"])),
-        (object("astropy.time.core.Time", "value: {name: r}"), pq(&["r (a part of a astropy.time.core.Time)"])),
+        (object("astropy.time.core.Time", "value: {name: r}"), pq(&["r (a component of astropy.time.core.Time)"])),
         (
             object("astropy.table.column.MaskedColumn", "data: {name: r}, mask: {name: r.mask}"),
             pq(&["r (values that the column r.mask masks)"]),

@@ -225,7 +225,7 @@ def enhanced():
     read = Table.read(text.getvalue(), format="ascii.ecsv")["sc"]
     yield Case("ecsv-sky", text.getvalue(), np.column_stack([read.ra.deg % 360, read.dec.deg]), said=["m (beside sc.ra and sc.dec)"])
     times = QTable({"p": x, "t": Time(58000 + np.arange(ROWS), format="mjd")})
-    yield of(times, ["p"], "time", said=["t (a part of a astropy.time.core.Time)"])
+    yield of(times, ["p"], "time", said=["t (a component of astropy.time.core.Time)"])
     arrays = Table({"p": x, "v": RNG.normal(size=(ROWS, 2)), "o": x > 0})
     yield of(arrays, ["p"], "arrays", said=["v (arrays of float64[2])", "o (values of the type bool)"])
     broken = text.getvalue().replace("# datatype:", "# datatype: [", 1)

@@ -171,7 +171,7 @@ impl<T: Send + Sync> RowSource<T> for Band<'_, T> {
     fn read(&self, first: u64, out: &mut [T]) -> Result<()> {
         let start = first as usize * self.row();
         match &self.column.storage {
-            Storage::ContiguousRows { at } => {
+            Storage::Contiguous { at } => {
                 let mut source = self.reading.open(&self.column.path)?;
                 source.seek(at + start as u64)?;
                 self.read_plain(&mut source, out)

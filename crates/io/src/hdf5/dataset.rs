@@ -31,7 +31,7 @@ pub(super) struct Column {
 /// The storage of the numbers.
 pub(super) enum Storage {
     /// Contiguous, from a byte offset on.
-    ContiguousRows {
+    Contiguous {
         at: u64,
     },
     /// In the header of the dataset.
@@ -96,7 +96,7 @@ impl Column {
                         "truncated: expected {bytes} bytes for {n} rows from byte {address} on, got {size} in a file of {len} bytes"
                     )));
                 };
-                Storage::ContiguousRows { at }
+                Storage::Contiguous { at }
             }
             Some(DataLayout::Chunked { address, dims, chunk_indexing, .. }) => {
                 if Cursor::is_undefined_offset(*address, file.hdf5.superblock().offset_size) {
