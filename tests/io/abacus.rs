@@ -76,7 +76,7 @@ fn parts_of_a_file() {
     let contents = inspect(&path, &ReadOptions::default()).unwrap();
     assert_eq!((contents.total(), contents.types[0].mass, contents.types[0].fields.len()), (800, Some(2.1e9), 3));
     let pids = stored("abacus").join("halo_pid_A/halo_pid_A_000.asdf");
-    refused(pids, &["is an ASDF file without the particle array rvint or pack9", "its data: packedpid"]);
+    refused(pids, &["is an ASDF file without the particle array rvint or pack9", "its arrays: packedpid"]);
 }
 
 #[test]
@@ -136,7 +136,7 @@ fn broken() {
     refused(edited("datatype: int32", "datatype: float32"), &["has rvint of type float32"]);
     refused(edited("source: 0", "source: 7"), &["is in block 7, but the file has 1 blocks"]);
     refused(edited("BoxSize", "Box"), &["must have BoxSize above 0"]);
-    refused(edited("rvint", "pack8"), &["without the particle array rvint", "its data: pack8"]);
+    refused(edited("rvint", "pack8"), &["without the particle array rvint", "its arrays: pack8"]);
     refused(edited("data:", "data: *x"), &["a tree that is not YAML"]);
 
     let pids = fs::read(stored("abacus").join("halo_pid_A/halo_pid_A_000.asdf")).unwrap();

@@ -318,7 +318,7 @@ fn pcd_and_ply_name_the_point_that_is_missing() {
     refused(folder.with("a", format!("{pcd}ascii\n1 2 3\n4 nan 6\n")), &["line 11, column y: nan is not a coordinate"]);
     refused(folder.with("a", format!("{pcd}ascii\n1 2 3\n4 5\n")), &["line 11: 2 values, but its header declares 3"]);
     refused(folder.with("a", format!("{pcd}ascii\n1 2 3\n")), &["truncated: it has 1 of 2 points"]);
-    refused(folder.with("a", format!("{pcd}zip\n")), &["line 9: data are DATA zip"]);
+    refused(folder.with("a", format!("{pcd}zip\n")), &["line 9: 'DATA zip' has an unknown encoding"]);
     refused(
         folder.with("a", pcd.replace("TYPE F F F", "TYPE F F") + "ascii\n"),
         &["the same number of values in SIZE, TYPE and COUNT"],

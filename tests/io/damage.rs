@@ -47,7 +47,7 @@ fn cut_anywhere() {
     }
     refused(
         folder.with("cut", &snapshot(&folder, false, false)[..300]),
-        &["block POS at byte 264 promises 84 bytes", "32 are there"],
+        &["block POS at byte 264 promises 84 bytes", "got 32"],
     );
 }
 
@@ -66,7 +66,7 @@ fn markers() {
     );
     refused(
         patched(356, &[0xff; 4]),
-        &["truncated: expected 4294967295 bytes and a marker of 4 in block VEL at byte 356", "148 are there"],
+        &["truncated: expected 4294967295 bytes and a marker of 4 in block VEL at byte 356", "got 148"],
     );
     refused(patched(260, &[0, 0, 1, 0]), &["markers of block HEAD at byte 0 disagree: 256", "65536"]);
     // Without VEL, the ids are read as velocities, but have another length.
@@ -84,7 +84,7 @@ fn labels() {
     let bytes = snapshot(&folder, true, false);
     let pos = &bytes[280..388];
     refused(folder.with("twice", [&bytes, pos].concat()), &["block POS occurs twice, again at byte"]);
-    refused(folder.with("naked", [&bytes, &pos[16..]].concat()), &["block label at byte", "here are 84"]);
+    refused(folder.with("naked", [&bytes, &pos[16..]].concat()), &["block label at byte", "got 84"]);
     refused(folder.with("none", [&bytes[..280], &bytes[388..]].concat()), &["promises 7 particles", "no block POS"]);
 }
 
@@ -102,7 +102,7 @@ fn headers() {
     let block = "block POS at byte 268 has 84 bytes";
     refused(patched(&[(0, &[5])]), &[block, "8 particles"]);
     refused(patched(&[(0, &[0xff; 24]), (96, &[0xff; 24])]), &[block, "25769803770 particles"]);
-    refused(patched(&[(96, &[5])]), &["promises 5 particles of type 0 in all", "hold 4"]);
+    refused(patched(&[(96, &[5])]), &["declares 5 particles of type 0 in total", "hold 4"]);
     refused(patched(&[(168, &[1])]), &["declares 4294967300 particles of type 0"]);
     refused(patched(&[(124, &[0])]), &["split over 0 files"]);
     refused(patched(&[(124, &[2])]), &["one of 2 files", "does not end in .0 to .1"]);

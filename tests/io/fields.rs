@@ -82,7 +82,7 @@ fn columns_that_are_left_out() {
     let fields = read_fields(&path, &[]).unwrap();
     assert_eq!(named(&fields), [("T", vec![1.0, 3.0])]);
     let said =
-        "columns left out: rho (values that the column rho.mask masks), rho.mask (values of the type bool). Choose";
+        "columns left out: rho (values that the column rho.mask masks), rho.mask (values of the type bool); choose";
     assert!(fields.notes[0].starts_with(said), "{:?}", fields.notes);
     let error = read_fields(&path, &chosen(&["T", "rho"])).unwrap_err().to_string();
     assert!(error.contains("column rho holds values that the column rho.mask masks, which cannot be read"), "{error}");

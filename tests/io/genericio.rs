@@ -97,9 +97,9 @@ fn headers_that_lie() {
     let lie = |path: &Path, patches: &[(usize, u64)]| folder.with("lie", patched(path, patches));
     refused(lie(&little, &[(8, 1 << 40)]), &["truncated: expected a header of 1099511627776 bytes", "got"]);
     refused(lie(&little, &[(8, 10)]), &["a header of 10 bytes"]);
-    refused(lie(&little, &[(48, 1 << 60)]), &["no room for 1152921504606846976 variables of 280 bytes"]);
+    refused(lie(&little, &[(48, 1 << 60)]), &["too short for 1152921504606846976 variables of 280 bytes"]);
     refused(lie(&little, &[(56, 100)]), &["variables of 100 bytes; they must have at least 272"]);
-    refused(lie(&little, &[(72, 1 << 40)]), &["no room for 1099511627776 ranks"]);
+    refused(lie(&little, &[(72, 1 << 40)]), &["too short for 1099511627776 ranks"]);
     refused(lie(&little, &[(16, 121)]), &["declares 121 particles in total"]);
     refused(
         lie(&little, &[(16, 20 + (1 << 40)), (RANKS + 24, 1 << 40), (RANKS + 120, 20)]),

@@ -111,7 +111,7 @@ fn all_numbers_are_fields() {
     let two = read_fields(table("fields"), &["temperature".into(), "x".into()]).unwrap();
     assert_eq!((two.values, two.names), (rows(&[3, 0]), vec!["temperature".into(), "x".to_string()]));
     let text = read_fields(table("fields"), &["name".into()]).unwrap_err().to_string();
-    has(&text, &["column name is not read: text"]);
+    has(&text, &["column name cannot be read: text"]);
     // Fields are in no box and have no axes.
     assert_eq!(read_fields(table("quantities_text"), &[]).unwrap().names, ["x", "y", "z"]);
     assert_eq!(read_fields(table("text_x"), &[]).unwrap().names, ["y", "z"]);

@@ -81,7 +81,7 @@ fn records_that_cannot_be_read() {
     refused(case("[('x', '<f4'), ('y', '<f4')]", "(2, 3)"), &["records of shape [2, 3]"]);
     refused(
         case("[('x', '<f4'), ('y', '<f4')]", "(20,)"),
-        &["truncated: 20 records of 8 bytes are 160 bytes, 96 follow"],
+        &["truncated: expected 160 bytes for 20 records of 8 bytes, got 96"],
     );
     refused(case("[('x', '<f4'), ('x', '<f4'), ('y', '<f4')]", "(2,)"), &["two columns named x"]);
     let twice = case("[('pos', '<f4', (3,)), ('t', '<f4'), ('x', '<f4')]", "(2,)");

@@ -129,5 +129,5 @@ fn refused() {
 #[test]
 fn a_device_is_no_file() {
     let message = SharedNpy::create::<i32>(&Alone, "/dev/null", 1, None).unwrap_err().to_string();
-    assert!(message.contains("/dev/null: is no file"), "{message}");
+    assert!(message.contains("/dev/null: is not a regular file"), "{message}");
 }

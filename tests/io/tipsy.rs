@@ -189,7 +189,7 @@ fn refused_writing() {
     };
     let options = TipsyOptions::default();
     refuse(&[Species { particle_type: 5, ..one }], &options, "cannot store type 5");
-    refuse(&[one, one], &options, "type 1 comes twice");
+    refuse(&[one, one], &options, "type 1 occurs twice");
     refuse(&[one, Species { particle_type: 0, ids: Some(&[1, 2]), ..one }], &options, "types 0 and 1 differ");
     refuse(&[Species { ids: Some(&[1]), ..one }], &options, "2 positions, but 1 ids");
     refuse(&[Species { masses: &Masses::Unknown, ..one }], &options, "masses of type 1 are unknown");

@@ -372,7 +372,7 @@ fn binary_stl_of_another_length() {
         bytes.extend(4u32.to_le_bytes());
         bytes.extend([0; 151]);
         let error = read_bytes(&bytes).unwrap_err();
-        assert!(error.ends_with("as binary STL of 4 triangles must have 284 bytes, got 235"), "{error}");
+        assert!(error.ends_with("binary STL of 4 triangles must have 284 bytes, got 235"), "{error}");
         let mut one = bytes.clone();
         one[80] = 2;
         let mesh = read_bytes(&[&one[..184], b"bytes"].concat()).unwrap();

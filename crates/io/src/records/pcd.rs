@@ -106,7 +106,7 @@ impl Header {
                         ["binary_compressed"] => Encoding::Compressed,
                         _ => {
                             return Err(format!(
-                                "line {lines}: DATA is {}; it must be ascii, binary or binary_compressed",
+                                "line {lines}: '{}' has an unknown encoding; it must be ascii, binary or binary_compressed",
                                 shorten(line)
                             ));
                         }
