@@ -1,7 +1,6 @@
 //! Particles of RAMSES.
 //!
-//! - in: a folder `output_00080`, or its info file, or one of its particle files; with families and a descriptor, or
-//!   without
+//! - in: a folder `output_00080`, its info file, or one of its particle files. Families and a descriptor are optional
 //! - out: a [`Snapshot`] of the particles of all processes, in the order of the files, and within a file in the order
 //!   of the types that [`ProcessFile::types`] assigns
 //! - cost: the markers and the data that determine the types are read first, then the requested columns
