@@ -39,7 +39,7 @@ fn cut_anywhere() {
                     assert_eq!((snapshot.velocities.is_some(), snapshot.ids.is_some()), (blocks > 2, blocks > 3));
                     assert_eq!(snapshot.masses, Masses::Unknown);
                 }
-                Some(1) => refused(path, &["promises 7 particles", "no block POS"]),
+                Some(1) => refused(path, &["declares 7 particles", "no block POS"]),
                 _ if cut < 8 => drop(all(path).unwrap_err()),
                 _ => refused(path, &["truncated", ", got "]),
             }
@@ -47,7 +47,7 @@ fn cut_anywhere() {
     }
     refused(
         folder.with("cut", &snapshot(&folder, false, false)[..300]),
-        &["block POS at byte 264 promises 84 bytes", "got 32"],
+        &["expected 84 bytes and a marker of 4 in block POS at byte 264", "got 32"],
     );
 }
 
@@ -85,7 +85,7 @@ fn labels() {
     let pos = &bytes[280..388];
     refused(folder.with("twice", [&bytes, pos].concat()), &["block POS occurs twice, again at byte"]);
     refused(folder.with("naked", [&bytes, &pos[16..]].concat()), &["block label at byte", "got 84"]);
-    refused(folder.with("none", [&bytes[..280], &bytes[388..]].concat()), &["promises 7 particles", "no block POS"]);
+    refused(folder.with("none", [&bytes[..280], &bytes[388..]].concat()), &["declares 7 particles", "no block POS"]);
 }
 
 #[test]

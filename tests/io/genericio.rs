@@ -109,7 +109,7 @@ fn headers_that_lie() {
     refused(lie(&little, &[(RANKS + 32, 200)]), &["is damaged: the block at byte 200 has the checksum"]);
     refused(
         lie(&blocks, &[(BLOCKS + 40, 204)]),
-        &["variable x of rank 0 has a block of 204 bytes; its 50 rows have 200"],
+        &["variable x of rank 0 has a block of 204 bytes; its 50 rows must have 200"],
     );
     refused(lie(&blocks, &[(BLOCKS + 32, 1 << 62)]), &["truncated: variable x of rank 0"]);
     refused(lie(&blocks, &[(BLOCKS, 0x0043_534f_4c42)]), &["variable x is compressed (BLOSC)"]);

@@ -224,7 +224,7 @@ fn wrong_snapshots() {
     );
     wrong("mass", &["has mass -1 for type 1"]);
     wrong("split", &["is one of 2 files", "needs a part number .0 to .1"]);
-    wrong("total", &["promises 9 particles of type 1", "hold 8"]);
+    wrong("total", &["declares 9 particles of type 1", "hold 8"]);
     // Fields that are not requested are not checked.
     for name in ["unwritten", "hole"] {
         read(stored(&format!("wrong_{name}.hdf5")), &ReadOptions::default().velocities(false)).unwrap();

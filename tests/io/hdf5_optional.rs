@@ -45,7 +45,7 @@ fn negative_ids_are_refused() {
     refused(&path, &["PartType1/ParticleIDs has -100 in row 3; ids must not be negative"]);
     assert!(read(&path, &ReadOptions::default().ids(false)).is_ok());
     let path = snapshot(&folder, vec![("ParticleIDs", Dataset::owned(vec![3i32, 7, 2, -1], None))]);
-    refused(&path, &["PartType1/ParticleIDs has -1 in row 3, from 0"]);
+    refused(&path, &["PartType1/ParticleIDs has -1 in row 4; ids must not be negative"]);
     let path = snapshot(&folder, vec![("ParticleIDs", Dataset::owned(vec![u64::MAX, 1 << 63, 1, 0], None))]);
     assert_eq!(all(path).unwrap().ids, Some(vec![u64::MAX, 1 << 63, 1, 0]));
     let path = snapshot(&folder, vec![("ParticleIDs", Dataset::owned(vec![i64::MAX, 5, 1, 0], None))]);

@@ -74,7 +74,7 @@ fn headers_of_gadget_4() {
     refused(folder.with("snap", &other), &["particles of type 7; types must be 0 to 5"]);
     let mut many = gadget4(6, false, false);
     many[4 + 15] = 0x7f;
-    refused(folder.with("snap", &many), &["promises", "particles of type 1, but the file has"]);
+    refused(folder.with("snap", &many), &["declares", "particles of type 1, but the file has"]);
 }
 
 #[test]

@@ -118,7 +118,7 @@ fn wrong() {
     let case = |descr: &str, shape: &str| folder.with("case", file(descr, false, shape, &data));
     refused(case("'<f16'", "(7, 3)"), &["'<f16'", "floats of 16 to 64 bits or integers"]);
     refused(case("'<c8'", "(7, 3)"), &["'<c8'"]);
-    refused(case("[('x', '<f4'), ('y', '|O')]", "(7,)"), &["field y has the type '|O'"]);
+    refused(case("[('x', '<f4'), ('y', '|O')]", "(7,)"), &["field y has the unknown type '|O'"]);
     refused(case("'<f4'", "()"), &["shape ()"]);
     refused(case("'<f4'", "(1, 7, 3)"), &["shape (1, 7, 3)"]);
     refused(case("'<f4'", "(1, 11)"), &["shape (1, 11)"]);

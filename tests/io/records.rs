@@ -77,7 +77,7 @@ fn records_that_cannot_be_read() {
     ] {
         refused(case(&format!("[('x', '<f4'), ('y', '<f4'), ('z', '{kind}')]"), "(2,)"), &["column z holds", what]);
     }
-    refused(case("[('x', '<f4'), ('y', '|O')]", "(2,)"), &["field y has the type '|O'"]);
+    refused(case("[('x', '<f4'), ('y', '|O')]", "(2,)"), &["field y has the unknown type '|O'"]);
     refused(case("[('x', '<f4'), ('y', '<f4')]", "(2, 3)"), &["records of shape [2, 3]"]);
     refused(
         case("[('x', '<f4'), ('y', '<f4')]", "(20,)"),

@@ -103,7 +103,7 @@ fn refused() {
     let message = whole.write(&[0.0f32; 30]).unwrap_err().to_string();
     assert!(message.contains("truncated"), "{message}");
     let message = whole.commit().unwrap_err().to_string();
-    assert!(message.contains("has 200 bytes, not 248"), "{message}");
+    assert!(message.contains("must have 248 bytes, got 200"), "{message}");
     assert!(folder.names().is_empty());
 
     let whole = SharedNpy::create::<f32>(&Alone, &path, 10, None).unwrap();
