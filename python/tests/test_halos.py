@@ -519,7 +519,7 @@ def test_notes_of_attached_particles_are_warned_of(tmp_path: Path) -> None:
 @pytest.mark.filterwarnings("ignore:.*mass functions divide by the volume")
 def test_what_cannot_be_attached_says_how_to_leave_it_out(tmp_path: Path) -> None:
     cases: list[tuple[dict[str, Any], dict[str, Any], str]] = [
-        ({"m5": None}, {}, "has no masses of type 5"),
+        ({"m5": None}, {}, "has masses, but none of type 5"),
         ({"v5": None}, {"overdensities": "200c", "length_unit": "Mpc/h", "mass_unit": "1e10 Msun/h"}, "PartType5"),
         ({"m0": None, "m4": None, "m5": None}, {}, "the linked particles have masses, and the attached particles do not"),
         ({"x4": np.full((3, 3), np.nan, "f4")}, {}, "NaN"),

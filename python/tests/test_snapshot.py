@@ -231,7 +231,7 @@ def test_errors(tmp_path: Path) -> None:
     with pytest.raises(FileNotFoundError) as raised:
         read_snapshot(tmp_path / "none.hdf5")
     assert raised.value.errno == 2 and "none.hdf5" in str(raised.value)
-    with pytest.raises(ValueError, match="is a folder without a snapshot"):
+    with pytest.raises(ValueError, match="is a folder without Gadget snapshots"):
         read_snapshot(tmp_path)
     (tmp_path / "noise").write_bytes(bytes(range(256)) * 8)
     with pytest.raises(ValueError, match="noise"):
@@ -355,10 +355,10 @@ def test_a_box_that_is_no_cube_is_read_as_an_open_one(tmp_path: Path) -> None:
     np.savez(path, positions=np.ones((4, 3)), box_size=[1.0, 2.0, 3.0])
     with pytest.raises(ValueError, match="sides of 1, 2, 3.*open=True"):
         read_snapshot(path).load()
-    with pytest.warns(RopewalkWarning, match="taken for open"):
+    with pytest.warns(RopewalkWarning, match="treated as open"):
         snapshot = read_snapshot(path, open=True).load()
     assert snapshot.box_size is None and len(snapshot) == 4 and len(snapshot.notes) == 1
-    with pytest.warns(RopewalkWarning, match="taken for open"):
+    with pytest.warns(RopewalkWarning, match="treated as open"):
         assert len(halos(path, open=True, eps=1, min_members=2)) == 1
 
 

@@ -12,10 +12,10 @@ use super::{Folder, all, refused};
 
 #[track_caller]
 fn no_cube(path: &Path, sides: &str) {
-    let what = format!("has a box with sides of {sides}; only cubes are periodic");
+    let what = format!("has a box with sides of {sides}; the sides of a periodic box must be equal");
     refused(path, &[&what, "ReadOptions::open"]);
     let open = read(path, &ReadOptions::default().open(true)).unwrap();
-    assert_eq!((open.box_size, &open.notes[..]), (None, &[what.clone() + ": it is taken for open"][..]));
+    assert_eq!((open.box_size, &open.notes[..]), (None, &[what.clone() + ": it is treated as open"][..]));
     let contents = inspect(path, &ReadOptions::default()).unwrap();
     assert_eq!((contents.box_size, contents.notes), (None, vec![what]));
 }

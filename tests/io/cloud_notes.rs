@@ -128,7 +128,7 @@ fn columns_that_are_no_types() {
         assert!(!contents.types.iter().any(is_type), "{path:?}");
         let notes = contents.notes.join("|");
         match path.extension().is_some_and(|extension| extension == "csv") {
-            true => has(&notes, &["columns left out: type ('10' is no particle type)"]),
+            true => has(&notes, &["columns left out: type ('10' is not a particle type)"]),
             false => has(&notes, &["types are not read: ", " is not a particle type (a whole number from 0 to 6)"]),
         }
     }
@@ -159,11 +159,28 @@ fn more_than_a_header_promises() {
         "elements that are not read: face (1)"
     );
     let more = notes(folder.with("a", format!("{ply}1 2 3 9\n4 5 6\n3 0 1 0\n7 8 9")));
-    has(&more, &["no property has, which are not read: 1", "lines after the last element that are not read: 1"]);
-    has(&notes(folder.with("a", format!("{ply}1 2 3\n4 5 6\n"))), &["truncated: 0 of 1 lines of the elements"]);
+    has(
+        &more,
+        &[
+            "values without a property are not read",
+            "that have them: 1",
+            "lines after the last element that are not read: 1",
+        ],
+    );
+    has(
+        &notes(folder.with("a", format!("{ply}1 2 3\n4 5 6\n"))),
+        &["truncated: 0 of 1 lines of the unread elements exist"],
+    );
     let mesh = format!("{}0 0 0 9\n1 0 0\n0 1 0\n3 0 1 2\n7 7 7\n", ply.replace("vertex 2", "vertex 3"));
     let mesh = ropewalk_io::read_mesh(folder.with("a", mesh)).unwrap().notes.join("|");
-    has(&mesh, &["no property has, which are not read: 1", "lines after the last element that are not read: 1"]);
+    has(
+        &mesh,
+        &[
+            "values without a property are not read",
+            "that have them: 1",
+            "lines after the last element that are not read: 1",
+        ],
+    );
     let header = ply.replace("ascii", "binary_little_endian");
     let face = [3u8, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0];
     let binary = |rest: &[u8]| folder.with("a", [header.as_bytes(), &numbers(2), rest].concat());
@@ -227,7 +244,7 @@ fn text_tables_of_fits() {
     let file = |rows: &[u8]| folder.with("a", fits("TABLE", &cards, 8, rows));
     let snapshot = all(file(b"1 2 3 -92 3 4   ")).unwrap();
     assert_eq!(flat(&snapshot.points), [1.0, 2.0, 2.0, 3.0]);
-    has(&snapshot.notes.join("|"), &["the unit 'furlong' of mass is no known unit of mass and is not used"]);
+    has(&snapshot.notes.join("|"), &["the unit 'furlong' of mass is not a known unit of mass and is not used"]);
     refused(file(b"1 2 3 -92   4 1 "), &["row 2, column y: has no value"]);
     refused(file(b"1 2   -92 3 4 1 "), &["row 1, column mass: has no value"]);
     let chosen = read(file(b"1 2 3 4 2 3 4   "), &ReadOptions::default().columns(["w"]));

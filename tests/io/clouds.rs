@@ -85,7 +85,7 @@ fn a_binary_fits_table() {
     assert_eq!(whole.units.length, Some(LengthUnit::MPC));
     assert_eq!(
         whole.notes,
-        ["keywords that are not used: TELESCOP", "units that are not used: mass in furlong; numbers stay as they are"]
+        ["keywords that are not used: TELESCOP", "units that are not used: mass in furlong; values are not converted"]
     );
     // Types, parts, subsamples, chosen columns and fields.
     let odd = read(&path, &ReadOptions::default().types([1])).unwrap();
@@ -121,9 +121,9 @@ fn fits_tables_that_are_wrong() {
     assert_eq!(scaled.points, f64s(3, [10.5, 11.0, 11.5, 12.0, 5.5, 13.0]));
     refused(file(&xyz("J", &["TNULL = -9"]), &ints), &["row 2, column y: has no value"]);
     let floats = [1.0f32, 2.0, 3.0, 4.0, 5.0, f32::NAN].map(f32::to_be_bytes).concat();
-    refused(file(&xyz("E", &[]), &floats), &["row 2, column z: NaN is no coordinate"]);
-    refused(file(&xyz("E", &["TSCAL = two"]), &floats), &["HDU 1: its keyword TSCAL1 is two, which is no number"]);
-    refused(file(&xyz("Y", &[]), &floats), &["its keyword TFORM1 is 'Y', which is no form of a column"]);
+    refused(file(&xyz("E", &[]), &floats), &["row 2, column z: NaN is not a coordinate"]);
+    refused(file(&xyz("E", &["TSCAL = two"]), &floats), &["HDU 1: its keyword TSCAL1 is two, which is not a number"]);
+    refused(file(&xyz("Y", &[]), &floats), &["its keyword TFORM1 is 'Y', which is not a column format"]);
     refused(file(&xyz("D", &[]), &ints), &["its columns have 24 bytes a row, but NAXIS1 is 12"]);
     let units =
         columns(&[("x", "E", &["TUNIT = 'Mpc'"]), ("y", "E", &["TUNIT = 'kpc'"]), ("z", "E", &["TUNIT = 'Mpc'"])]);
@@ -131,11 +131,11 @@ fn fits_tables_that_are_wrong() {
     let boxed = [xyz("E", &[]), vec!["BOXSIZE = 'wide'".into()]].concat();
     refused(file(&boxed, &ints), &["its keyword BOXSIZE is wide, which cannot be used"]);
     let boxes = [xyz("E", &[]), vec!["BOXSIZE = 1".into(), "LBOX    = 2".into()]].concat();
-    refused(file(&boxes, &ints), &["its keyword LBOX is 2, but another for the same is 1"]);
+    refused(file(&boxes, &ints), &["its keyword LBOX is 2, but another keyword for the same quantity is 1"]);
     let packed = [xyz("E", &[]), vec!["ZTABLE  = T".into()]].concat();
     refused(file(&packed, &ints), &["HDU 1 is a compressed table"]);
     let whole = fits("BINTABLE", &xyz("J", &[]), 12, &[0; 36_000]);
-    refused(folder.with("a", &whole[..20_000]), &["truncated: HDU 1 has 36000 bytes of data, and"]);
+    refused(folder.with("a", &whole[..20_000]), &["truncated: expected 36000 bytes of data in HDU 1, got"]);
     refused(folder.with("a", &whole[..2900]), &["truncated: the header of HDU 1 has no card END"]);
     refused(folder.with("a", &whole[..2880]), &["is a FITS file without tables (0 images)"]);
 }
@@ -302,11 +302,11 @@ fn las_points_are_scaled() {
     };
     refused(change(104, 0x80), &["is compressed (LAZ)"]);
     refused(change(104, 11), &["has points of format 11"]);
-    refused(change(107, 3), &["truncated: its header promises 3 points"]);
-    refused(change(25, 5), &["is LAS 1.5; 1.0 to 1.4 can be read"]);
+    refused(change(107, 3), &["truncated: its header declares 3 points"]);
+    refused(change(25, 5), &["is LAS 1.5; it must be 1.0 to 1.4"]);
     refused(change(105, 19), &["contradicts itself"]);
     refused(change(100, 1), &["contradicts itself: 1 variable-length records end beyond byte 227"]);
-    refused(folder.with("b", &bytes[..100]), &["truncated: a LAS header has 227 bytes"]);
+    refused(folder.with("b", &bytes[..100]), &["truncated: expected a LAS header of 227 bytes"]);
 }
 
 #[test]
@@ -315,22 +315,22 @@ fn pcd_and_ply_name_the_point_that_is_missing() {
     let pcd = "# .PCD v0.7\nVERSION 0.7\nFIELDS x y z\nSIZE 4 4 4\nTYPE F F F\nWIDTH 2\nHEIGHT 1\nPOINTS 2\nDATA ";
     let snapshot = all(folder.with("a", format!("{pcd}ascii\n1 2 3\n4 5 6e0\n"))).unwrap();
     assert_eq!((snapshot.format, snapshot.points), (Format::Pcd, f64s(3, [1.0, 2.0, 3.0, 4.0, 5.0, 6.0])));
-    refused(folder.with("a", format!("{pcd}ascii\n1 2 3\n4 nan 6\n")), &["line 11, column y: nan is no coordinate"]);
-    refused(folder.with("a", format!("{pcd}ascii\n1 2 3\n4 5\n")), &["line 11: 2 values where its header promises 3"]);
+    refused(folder.with("a", format!("{pcd}ascii\n1 2 3\n4 nan 6\n")), &["line 11, column y: nan is not a coordinate"]);
+    refused(folder.with("a", format!("{pcd}ascii\n1 2 3\n4 5\n")), &["line 11: 2 values, but its header declares 3"]);
     refused(folder.with("a", format!("{pcd}ascii\n1 2 3\n")), &["truncated: it has 1 of 2 points"]);
-    refused(folder.with("a", format!("{pcd}zip\n")), &["line 9: data are DATA zip"]);
+    refused(folder.with("a", format!("{pcd}zip\n")), &["line 9: 'DATA zip' has an unknown encoding"]);
     refused(
         folder.with("a", pcd.replace("TYPE F F F", "TYPE F F") + "ascii\n"),
-        &["as many values in SIZE, TYPE and COUNT"],
+        &["the same number of values in SIZE, TYPE and COUNT"],
     );
     refused(
         folder.with("a", pcd.replace("HEIGHT", "DEPTH") + "ascii\n"),
-        &["line 7: 'DEPTH 1' is no line of a PCD header"],
+        &["line 7: 'DEPTH 1' is not a line of a PCD header"],
     );
     let numbers = [1.0f32, 2.0, 3.0, f32::INFINITY, 5.0, 6.0].map(f32::to_le_bytes).concat();
     refused(
         folder.with("a", [pcd.as_bytes(), b"binary\n", &numbers].concat()),
-        &["row 2, column x: inf is no coordinate"],
+        &["row 2, column x: inf is not a coordinate"],
     );
 
     let ply = "ply\nformat ascii 1.0\ncomment by hand\nelement vertex 2\nproperty float x\nproperty float y\nproperty float z\n\
@@ -341,7 +341,10 @@ fn pcd_and_ply_name_the_point_that_is_missing() {
     assert_eq!(snapshot.notes.join("|"), notes);
     let chosen = read(folder.file("a"), &ReadOptions::default().columns(["red", "z"])).unwrap();
     assert_eq!(chosen.points, f64s(2, [9.0, 3.0, 9.0, 6.0]));
-    refused(folder.with("a", format!("{ply}1 2 3 9 0\n4 5 inf 9 0\n")), &["line 14, column z: inf is no coordinate"]);
+    refused(
+        folder.with("a", format!("{ply}1 2 3 9 0\n4 5 inf 9 0\n")),
+        &["line 14, column z: inf is not a coordinate"],
+    );
     refused(folder.with("a", format!("{ply}1 2 3 9 2 0\n")), &["line 13: ends before near of the element vertex"]);
     refused(folder.with("a", ply.replace("float z", "float x")), &["line 7: 'property float x' cannot be read"]);
     let binary = ply.replace("ascii", "binary_little_endian");
@@ -361,7 +364,7 @@ fn vertices_of_obj() {
     assert_eq!(snapshot.notes, ["not read: colours of vertices (1), lines f (1), lines mtllib (1), lines vn (1)"]);
     refused(folder.with("a", "v 1 2 3\nv 1 2\n"), &["line 2: a vertex has 2 numbers; it must have 3, 4, 6 or 7"]);
     refused(folder.with("a", "v 1 2 3\nv 1 2 x\n"), &["line 2: column 3 is not a number: 'x'"]);
-    refused(folder.with("a", "v 1 2 3\nv 1 2 3 0\n"), &["line 2, column x: inf is no coordinate"]);
+    refused(folder.with("a", "v 1 2 3\nv 1 2 3 0\n"), &["line 2, column x: inf is not a coordinate"]);
     // A table whose columns have names of OBJ lines.
     assert_eq!(all(folder.with("a", "v o\n1 2\n")).unwrap().format, Format::Csv);
 }

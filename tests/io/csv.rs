@@ -145,9 +145,10 @@ fn quotes_hold_separators() {
 #[test]
 fn ids_as_spreadsheets_write_them() {
     let folder = Folder::new("csv-ids");
-    let text = "id,x\n1.0,0\n2e3,0\n9007199254740992.0,0\n18446744073709551615,0\n";
-    assert_eq!(all(folder.with("a", text)).unwrap().ids, Some(vec![1, 2000, 1 << 53, u64::MAX]));
-    for id in ["1.5", "-1.0", "1e17", "inf", "-0.5", "1e-3"] {
+    let text = "id,x\n1.0,0\n2e3,0\n9007199254740991.0,0\n18446744073709551615,0\n";
+    assert_eq!(all(folder.with("a", text)).unwrap().ids, Some(vec![1, 2000, (1 << 53) - 1, u64::MAX]));
+    // From 2^53 on, one float stands for several ids.
+    for id in ["1.5", "-1.0", "1e17", "inf", "-0.5", "1e-3", "9007199254740992.0", "9007199254740993.0"] {
         refused(folder.with("a", format!("id,x\n{id},0\n")), &["line 2: column 1 is not an id", id]);
     }
     let without = all(folder.with("a", "id,x\nNaN,0\n")).unwrap();
@@ -180,19 +181,19 @@ fn wrong() {
     refused(folder.with("a", ""), &["no rows of numbers"]);
     refused(folder.with("a", "x,y\n"), &["no rows of numbers"]);
     refused(folder.with("a", "# nothing\n"), &["no rows of numbers"]);
-    refused(folder.with("a", "1,2\n3,4\n5\n"), &["line 3: 1 columns where the first line has 2: 5"]);
-    refused(folder.with("a", "1,2\n3,4,5"), &["line 2: 3 columns where the first line has 2: 3 4 5"]);
+    refused(folder.with("a", "1,2\n3,4\n5\n"), &["line 3: expected 2 columns as in the first line, got 1: 5"]);
+    refused(folder.with("a", "1,2\n3,4,5"), &["line 2: expected 2 columns as in the first line, got 3: 3 4 5"]);
     refused(folder.with("a", "1 2\n3 4\n5 six\n7 8\n"), &["line 3: column 2 is not a number: 'six'"]);
     refused(folder.with("a", "1 2\r\n# so\r\n\r\n3 4\r\n5 six\r\n"), &["line 5: column 2 is not a number: 'six'"]);
     refused(folder.with("a", "# a\n\n\n# b\n1 2\n5 six"), &["line 6: column 2"]);
     // A name with a blank counts as two names.
-    let names = "1 columns where the first line has 2: 1; the first line is taken for names of columns: put names that have blanks in quotes";
+    let names = "expected 2 columns as in the first line, got 1: 1; the first line is read as names of columns; put names that have blanks in quotes";
     refused(folder.with("a", "my column\n1\n2\n"), &[names]);
     // The last line may lack a line end, comments may be indented, and blank lines may contain blanks.
     let before = "\u{feff}# a\r\n\r\n  # b; c\r\nx,y\r\n \t\r\n\r\n1,2\r\n# d\r\n\r\n#\r\n";
     for end in ["", "\n", "\r\n", "\r\n\r\n# e\r\n5,6\r\n"] {
         for (row, said) in
-            [("3,four", "column 2 is not a number: 'four'"), ("3", "1 columns where the first line has 2")]
+            [("3,four", "column 2 is not a number: 'four'"), ("3", "expected 2 columns as in the first line, got 1")]
         {
             refused(folder.with("a", format!("{before}{row}{end}")), &[&format!("line 11: {said}")]);
             refused(folder.with("a", format!("{before}{row}{end}").replace('\r', "")), &[&format!("line 11: {said}")]);

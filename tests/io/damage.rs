@@ -39,15 +39,15 @@ fn cut_anywhere() {
                     assert_eq!((snapshot.velocities.is_some(), snapshot.ids.is_some()), (blocks > 2, blocks > 3));
                     assert_eq!(snapshot.masses, Masses::Unknown);
                 }
-                Some(1) => refused(path, &["promises 7 particles", "no block POS"]),
+                Some(1) => refused(path, &["declares 7 particles", "no block POS"]),
                 _ if cut < 8 => drop(all(path).unwrap_err()),
-                _ => refused(path, &["truncated", " are there"]),
+                _ => refused(path, &["truncated", ", got "]),
             }
         }
     }
     refused(
         folder.with("cut", &snapshot(&folder, false, false)[..300]),
-        &["block POS at byte 264 promises 84 bytes", "32 are there"],
+        &["expected 84 bytes and a marker of 4 in block POS at byte 264", "got 32"],
     );
 }
 
@@ -64,7 +64,10 @@ fn markers() {
         patched(352, &[85, 0, 0, 0]),
         &["markers of block POS at byte 264 disagree: 84 bytes before it, 85 after it"],
     );
-    refused(patched(356, &[0xff; 4]), &["truncated: block VEL at byte 356 promises 4294967295 bytes", "148 are there"]);
+    refused(
+        patched(356, &[0xff; 4]),
+        &["truncated: expected 4294967295 bytes and a marker of 4 in block VEL at byte 356", "got 148"],
+    );
     refused(patched(260, &[0, 0, 1, 0]), &["markers of block HEAD at byte 0 disagree: 256", "65536"]);
     // Without VEL, the ids are read as velocities, but have another length.
     let mut bytes = bytes.clone();
@@ -80,9 +83,9 @@ fn labels() {
     let folder = Folder::new("labels");
     let bytes = snapshot(&folder, true, false);
     let pos = &bytes[280..388];
-    refused(folder.with("twice", [&bytes, pos].concat()), &["block POS comes twice, again at byte"]);
-    refused(folder.with("naked", [&bytes, &pos[16..]].concat()), &["label is due at byte", "here are 84"]);
-    refused(folder.with("none", [&bytes[..280], &bytes[388..]].concat()), &["promises 7 particles", "no block POS"]);
+    refused(folder.with("twice", [&bytes, pos].concat()), &["block POS occurs twice, again at byte"]);
+    refused(folder.with("naked", [&bytes, &pos[16..]].concat()), &["block label at byte", "got 84"]);
+    refused(folder.with("none", [&bytes[..280], &bytes[388..]].concat()), &["declares 7 particles", "no block POS"]);
 }
 
 #[test]
@@ -99,10 +102,10 @@ fn headers() {
     let block = "block POS at byte 268 has 84 bytes";
     refused(patched(&[(0, &[5])]), &[block, "8 particles"]);
     refused(patched(&[(0, &[0xff; 24]), (96, &[0xff; 24])]), &[block, "25769803770 particles"]);
-    refused(patched(&[(96, &[5])]), &["promises 5 particles of type 0 in all", "hold 4"]);
-    refused(patched(&[(168, &[1])]), &["promises 4294967300 particles of type 0"]);
+    refused(patched(&[(96, &[5])]), &["declares 5 particles of type 0 in total", "hold 4"]);
+    refused(patched(&[(168, &[1])]), &["declares 4294967300 particles of type 0"]);
     refused(patched(&[(124, &[0])]), &["split over 0 files"]);
-    refused(patched(&[(124, &[2])]), &["one of 2 files", "ends in none of .0 to .1"]);
+    refused(patched(&[(124, &[2])]), &["one of 2 files", "does not end in .0 to .1"]);
     refused(patched(&[(128, &f64::NAN.to_le_bytes())]), &["box size NaN"]);
     refused(patched(&[(128, &(-1.0_f64).to_le_bytes())]), &["box size -1"]);
     refused(patched(&[(32, &f64::INFINITY.to_le_bytes())]), &["mass inf for type 1"]);
@@ -143,7 +146,7 @@ fn parts() {
     assert_eq!(all(&path).unwrap().ids, Some(ids.to_vec()));
 
     change(4 + 128 + 6, 0x30);
-    refused(&path, &["snap.1", "box size 16, that of the first file has 8"]);
+    refused(&path, &["snap.1", "box size 16, but that of the first file has 8"]);
     write();
     change(4 + 100, 7);
     refused(&path, &["snap.1", "total particle counts [0, 7, 0, 0, 0, 0]", "[0, 6, 0, 0, 0, 0]"]);

@@ -29,9 +29,9 @@ fn headers_of_hdf5() {
         ("flag", 0.5, Some(3.0), ""),
         ("isolated", 1.0, Some(0.0), ""),
         ("static", 1.0, Some(3.0), ""),
-        ("time", 0.5, Some(3.0), "has time 0.25, matter and no redshift: the time is taken for the scale factor"),
-        ("only_redshift", 0.5, Some(3.0), "has redshift 3 and no time: the run is taken for comoving"),
-        ("zero", 1.0, Some(0.0), "has time 0.25 at redshift 0, as runs have that are not comoving"),
+        ("time", 0.5, Some(3.0), "has time 0.25, matter and no redshift: the time is assumed to be the scale factor a"),
+        ("only_redshift", 0.5, Some(3.0), "has redshift 3 and no time: the run is assumed to be comoving"),
+        ("zero", 1.0, Some(0.0), "has time 0.25 at redshift 0, as in runs that are not comoving"),
     ] {
         let snapshot = all(file(name)).unwrap();
         assert_eq!((factor(name, &plain), snapshot.redshift), (wanted, redshift), "{name}");
@@ -53,7 +53,7 @@ fn headers_of_hdf5() {
         assert_eq!((factor(name, &told), read(file(name), &told).unwrap().notes), (1.0, vec![]), "{name}");
     }
     let apart = "its header has time 5 and redshift 3, which is scale factor 0.25";
-    refused(file("apart"), &[apart, "say what its velocities are in", "ReadOptions::velocity_unit: km/s"]);
+    refused(file("apart"), &[apart, "give the unit of velocities", "ReadOptions::velocity_unit: km/s"]);
     assert_eq!(inspect(file("apart"), &plain).unwrap().notes, [apart]);
     let gadget = plain.clone().velocity_unit(VelocityUnit::GADGET);
     assert_eq!(factor("apart", &gadget.clone().redshift(0.0)), 1.0);
@@ -77,10 +77,7 @@ fn headers_of_gadget() {
         write_gadget(&path, &[one], &GadgetOptions::default().time(time).redshift(redshift)).unwrap();
     };
     write(5.0, 3.0);
-    refused(
-        &path,
-        &["its header has time 5 and redshift 3, which is scale factor 0.25: say what its velocities are in"],
-    );
+    refused(&path, &["its header has time 5 and redshift 3, which is scale factor 0.25: give the unit of velocities"]);
     let said = inspect(&path, &ReadOptions::default()).unwrap().notes;
     assert_eq!(said, ["its header has time 5 and redshift 3, which is scale factor 0.25"]);
     let peculiar = ReadOptions::default().velocity_unit(VelocityUnit::KM_S);

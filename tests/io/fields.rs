@@ -64,7 +64,7 @@ fn columns_that_are_left_out() {
     let text = "a,b\n1,NA\n2,nan\n3,4\n";
     let fields = read_fields(folder.with("a", text), &[]).unwrap();
     assert_eq!(named(&fields), [("a", vec![1.0, 2.0, 3.0])]);
-    assert!(fields.notes.len() == 1 && fields.notes[0].starts_with("columns left out: b (text). Choose the fields"));
+    assert!(fields.notes.len() == 1 && fields.notes[0].starts_with("columns left out: b (text); choose the fields"));
     let fields = read_fields(folder.with("a", "# T in K\n1,u\n2,v\n3,w\n"), &[]).unwrap();
     assert_eq!((fields.values, fields.notes.len()), (vec![1.0, 2.0, 3.0], 3));
     assert!(fields.notes[2].contains("column 2 (text)"), "{:?}", fields.notes);
@@ -82,7 +82,7 @@ fn columns_that_are_left_out() {
     let fields = read_fields(&path, &[]).unwrap();
     assert_eq!(named(&fields), [("T", vec![1.0, 3.0])]);
     let said =
-        "columns left out: rho (values that the column rho.mask masks), rho.mask (values of the type bool). Choose";
+        "columns left out: rho (values that the column rho.mask masks), rho.mask (values of the type bool); choose";
     assert!(fields.notes[0].starts_with(said), "{:?}", fields.notes);
     let error = read_fields(&path, &chosen(&["T", "rho"])).unwrap_err().to_string();
     assert!(error.contains("column rho holds values that the column rho.mask masks, which cannot be read"), "{error}");
@@ -121,7 +121,7 @@ fn columns_that_are_left_out() {
     ] {
         let path = archive(&[a, b, other]);
         let error = read_fields(&path, &[]).unwrap_err().to_string();
-        assert!(error.contains(said) && error.contains(". Choose the fields that are wanted"), "{error}");
+        assert!(error.contains(said) && error.contains("; choose the fields to read"), "{error}");
         assert_eq!(read_fields(&path, &chosen(&["b", "1"])).unwrap().names, ["b0", "b1", "a"]);
         let error = read_fields(&path, &chosen(&["t"])).unwrap_err().to_string();
         assert!(error.contains(said), "{error}");
@@ -153,16 +153,16 @@ fn numbers_of_snapshots() {
 
     let folder = Folder::new("fields-bad");
     for (text, said) in [
-        ("a,b\n1\n", "line 2: 1 columns where the first line has 2"),
-        ("a,b\n1,2\n1,x\n", "line 3: column 2 is not a number: 'x', in the field b. Choose the fields that are wanted"),
-        ("1,2\n1,x\n", "line 2: column 2 is not a number: 'x'. Choose the fields that are wanted"),
+        ("a,b\n1\n", "line 2: expected 2 columns as in the first line, got 1"),
+        ("a,b\n1,2\n1,x\n", "line 3: column 2 is not a number: 'x', in the field b; choose the fields to read"),
+        ("1,2\n1,x\n", "line 2: column 2 is not a number: 'x'; choose the fields to read"),
         ("a,b\n1,\n1,2\n", "line 2: column 2 is not a number: '', in the field b. Choose"),
         ("a,b\n1,3C273\n1,M31\n", "line 2: column 2 is not a number: '3C273', in the field b. Choose"),
         (
             "rho,T,850\n1,2,3\n4,5,6\n",
             "column 1 is the number 1, but 'rho' in the first line: the first line is neither",
         ),
-        ("a,b\n1,NA\n1,2.5\n", "the field b is the number 2.5, but 'NA' in the first row. Choose the fields"),
+        ("a,b\n1,NA\n1,2.5\n", "the field b is the number 2.5, but 'NA' in the first row; choose the fields"),
         ("a,b\n1,2\n1,\n", "line 3: column 2 is not a number: '', in the field b"),
         ("a,b\nc,d\n", "no column holds a number"),
         ("a,b\n", "has no rows of numbers"),
@@ -171,5 +171,5 @@ fn numbers_of_snapshots() {
         assert!(error.contains(said) && !error.contains("coordinates"), "{error}");
     }
     let error = read_fields(stored("gadget2.hdf5"), &[]).unwrap_err().to_string();
-    assert!(error.contains("is a snapshot of a simulation, and no table of fields"), "{error}");
+    assert!(error.contains("is a snapshot of a simulation, not a table of fields"), "{error}");
 }

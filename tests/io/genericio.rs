@@ -95,12 +95,12 @@ fn headers_that_lie() {
     let folder = Folder::new("genericio-lies");
     let (little, blocks) = (file("genericio/little"), file("genericio/blocks"));
     let lie = |path: &Path, patches: &[(usize, u64)]| folder.with("lie", patched(path, patches));
-    refused(lie(&little, &[(8, 1 << 40)]), &["truncated: a header of 1099511627776 bytes", "are due"]);
+    refused(lie(&little, &[(8, 1 << 40)]), &["truncated: expected a header of 1099511627776 bytes", "got"]);
     refused(lie(&little, &[(8, 10)]), &["a header of 10 bytes"]);
-    refused(lie(&little, &[(48, 1 << 60)]), &["no room for 1152921504606846976 variables of 280 bytes"]);
-    refused(lie(&little, &[(56, 100)]), &["variables of 100 bytes; they have 272 at least"]);
-    refused(lie(&little, &[(72, 1 << 40)]), &["no room for 1099511627776 ranks"]);
-    refused(lie(&little, &[(16, 121)]), &["promises 121 particles in all"]);
+    refused(lie(&little, &[(48, 1 << 60)]), &["too short for 1152921504606846976 variables of 280 bytes"]);
+    refused(lie(&little, &[(56, 100)]), &["variables of 100 bytes; they must have at least 272"]);
+    refused(lie(&little, &[(72, 1 << 40)]), &["too short for 1099511627776 ranks"]);
+    refused(lie(&little, &[(16, 121)]), &["declares 121 particles in total"]);
     refused(
         lie(&little, &[(16, 20 + (1 << 40)), (RANKS + 24, 1 << 40), (RANKS + 120, 20)]),
         &["truncated: variable x of rank 0"],
@@ -109,15 +109,15 @@ fn headers_that_lie() {
     refused(lie(&little, &[(RANKS + 32, 200)]), &["is damaged: the block at byte 200 has the checksum"]);
     refused(
         lie(&blocks, &[(BLOCKS + 40, 204)]),
-        &["variable x of rank 0 has a block of 204 bytes; its 50 rows have 200"],
+        &["variable x of rank 0 has a block of 204 bytes; its 50 rows must have 200"],
     );
     refused(lie(&blocks, &[(BLOCKS + 32, 1 << 62)]), &["truncated: variable x of rank 0"]);
     refused(lie(&blocks, &[(BLOCKS, 0x0043_534f_4c42)]), &["variable x is compressed (BLOSC)"]);
-    refused(lie(&blocks, &[(152, 40)]), &["has blocks of 40 bytes; they have 48 at least"]);
+    refused(lie(&blocks, &[(152, 40)]), &["has blocks of 40 bytes; they must have at least 48"]);
     refused(lie(&little, &[(VARIABLES + 264, 3)]), &["variable x has values of 3 bytes"]);
     refused(lie(&little, &[(VARIABLES, 0x61)]), &["no variables x, y and z; it has a, y, z", "columns"]);
     // Two values per row.
-    refused(lie(&little, &[(VARIABLES + 264, 8)]), &["variable x has 2 values a particle"]);
+    refused(lie(&little, &[(VARIABLES + 264, 8)]), &["variable x has 2 values per particle"]);
     // A thousand ranks that all have the same rows.
     let mut bytes = fs::read(&little).unwrap();
     let (rank, body) = (bytes[RANKS..RANKS + 48].to_vec(), bytes.split_off(BLOCKS + 8));
@@ -129,7 +129,7 @@ fn headers_that_lie() {
     let path = folder.with("many", bytes);
     let mut patches = vec![(8, start - 8), (16, 50_000), (72, 1000)];
     patches.extend((0..1000).map(|k| (RANKS + 48 * k + 32, start)));
-    refused(folder.with("many", patched(&path, &patches)), &["but its ranks promise 600000 of some variables"]);
+    refused(folder.with("many", patched(&path, &patches)), &["but its ranks declare 600000 bytes of some variables"]);
     assert_modest_memory();
 }
 
@@ -146,7 +146,10 @@ fn earlier_versions_have_shorter_headers() {
 fn a_box_that_is_no_cube() {
     let folder = Folder::new("genericio-box");
     let path = folder.with("box", patched(&file("genericio/little"), &[(144, 32.5f64.to_bits())]));
-    refused(&path, &["has a box with sides of 64, 64, 32.5; only cubes are periodic", "ReadOptions::open"]);
+    refused(
+        &path,
+        &["has a box with sides of 64, 64, 32.5; the sides of a periodic box must be equal", "ReadOptions::open"],
+    );
     let open = read(&path, &ReadOptions::default().open(true)).unwrap();
     assert_eq!((open.box_size, open.notes.len(), open.points.len()), (None, 1, 120));
 }
@@ -190,7 +193,7 @@ fn missing_parts() {
     copy("base");
     refused(folder.file("base"), &["base#1", "is missing"]);
     fs::copy(file("genericio_split/base#0"), folder.file("base#1")).unwrap();
-    refused(folder.file("base"), &["maps 3 ranks to files, but these have 4"]);
+    refused(folder.file("base"), &["maps 3 ranks to files, but the files have 4"]);
     fs::copy(file("genericio_big/big"), folder.file("base#1")).unwrap();
     refused(folder.file("base#0"), &["base#1", "has other variables or another box than"]);
     copy("base#1");

@@ -160,7 +160,7 @@ fn swift_by_the_parts_of_a_view() {
     }
     let folder = Folder::new("hdf5-view");
     fs::copy(stored("view.hdf5"), folder.file("view.hdf5")).unwrap();
-    refused(folder.file("view.hdf5"), &["virtual datasets", "view.0.hdf5", "nor", "is there"]);
+    refused(folder.file("view.hdf5"), &["virtual datasets", "view.0.hdf5", "nor", "exists"]);
     fs::copy(stored("view.0.hdf5"), folder.file("view.0.hdf5")).unwrap();
     refused(folder.file("view.hdf5"), &["view.1.hdf5", "is missing", "over 2 files"]);
     fs::copy(stored("view.1.hdf5"), folder.file("view.1.hdf5")).unwrap();
@@ -215,19 +215,22 @@ fn wrong_snapshots() {
     wrong("width", &["PartType1/Coordinates has 8 rows of 2"]);
     wrong("rank", &["PartType1/Coordinates has 3 dimensions"]);
     wrong("whole", &["PartType1/Coordinates must hold floats"]);
-    wrong("unwritten", &["PartType1/Velocities was made but never written"]);
+    wrong("unwritten", &["PartType1/Velocities has no data"]);
     wrong("hole", &["PartType1/Velocities has 2 chunks, of which 1 were never written"]);
     wrong("wide_float", &["PartType1/Coordinates has numbers of 16 bytes"]);
-    wrong("sides", &["has a box with sides of 64, 64, 32; only cubes are periodic", "ReadOptions::open"]);
+    wrong(
+        "sides",
+        &["has a box with sides of 64, 64, 32; the sides of a periodic box must be equal", "ReadOptions::open"],
+    );
     wrong("mass", &["has mass -1 for type 1"]);
-    wrong("split", &["is one of 2 files", "none of .0 to .1"]);
-    wrong("total", &["promises 9 particles of type 1", "hold 8"]);
+    wrong("split", &["is one of 2 files", "needs a part number .0 to .1"]);
+    wrong("total", &["declares 9 particles of type 1", "hold 8"]);
     // Fields that are not requested are not checked.
     for name in ["unwritten", "hole"] {
         read(stored(&format!("wrong_{name}.hdf5")), &ReadOptions::default().velocities(false)).unwrap();
     }
     let columns = read(stored("gadget2.hdf5"), &ReadOptions::default().columns(["x"])).unwrap_err();
-    assert!(columns.to_string().contains("no columns to choose"));
+    assert!(columns.to_string().contains("whose columns cannot be chosen"));
 }
 
 #[test]
@@ -238,7 +241,7 @@ fn parts_that_disagree() {
     copy("tng.1.hdf5", "s.1.hdf5");
     refused(folder.file("s.0.hdf5"), &["s.2.hdf5", "is missing", "over 3 files"]);
     copy("tng.1.hdf5", "s.2.hdf5");
-    refused(folder.file("s.1.hdf5"), &["promises 50 particles of type 0", "3 files of the snapshot hold 60"]);
+    refused(folder.file("s.1.hdf5"), &["declares 50 particles of type 0", "3 files of the snapshot hold 60"]);
     copy("view.0.hdf5", "s.2.hdf5");
     refused(folder.file("s.1.hdf5"), &["s.2.hdf5", "total particle counts", "first file"]);
     copy("tng.2.hdf5", "s.2.hdf5");

@@ -158,10 +158,10 @@ fn files_that_contradict_each_other() {
     part("s.1.hdf5", &[]);
     assert_eq!(all(&first).unwrap().points.len(), 16);
     for (changes, what) in [
-        (&[(OMEGA_M[0], 0.9), (OMEGA_M[1], 0.9)][..], "Omega0 0.9, that of the first file has 0.3"),
-        (&[(OMEGA_LAMBDA[0], 0.1), (OMEGA_LAMBDA[1], 0.1)], "OmegaLambda 0.1, that of the first file has 0.7"),
-        (&[(HUBBLE[0], 0.5), (HUBBLE[1], 0.5)], "HubbleParam 0.5, that of the first file has 0.68"),
-        (&[(KPC, 0.0)], "unit of length in cm none, that of the first file has 3085678000000000000000"),
+        (&[(OMEGA_M[0], 0.9), (OMEGA_M[1], 0.9)][..], "Omega0 0.9, but that of the first file has 0.3"),
+        (&[(OMEGA_LAMBDA[0], 0.1), (OMEGA_LAMBDA[1], 0.1)], "OmegaLambda 0.1, but that of the first file has 0.7"),
+        (&[(HUBBLE[0], 0.5), (HUBBLE[1], 0.5)], "HubbleParam 0.5, but that of the first file has 0.68"),
+        (&[(KPC, 0.0)], "unit of length in cm none, but that of the first file has 3085678000000000000000"),
     ] {
         part("s.1.hdf5", changes);
         refused(&first, &["s.1.hdf5", what]);
@@ -215,8 +215,8 @@ fn ids_that_floats_do_not_hold() {
         assert_eq!(all(path).unwrap().ids.unwrap()[1], id);
     }
     for (path, what) in [
-        (single(16_777_216.0), "16777216, which is no exact id (whole numbers from 0, below 16777216)"),
-        (short(0x6800), "2048, which is no exact id (whole numbers from 0, below 2048)"),
+        (single(16_777_216.0), "16777216, which is not an exact id (whole numbers from 0, below 16777216)"),
+        (short(0x6800), "2048, which is not an exact id (whole numbers from 0, below 2048)"),
     ] {
         let snapshot = all(path).unwrap();
         let notes = snapshot.notes.join("\n");

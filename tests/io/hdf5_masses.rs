@@ -39,14 +39,14 @@ fn other_masses_in_the_header() {
     for options in [ReadOptions::default(), stars.clone(), stars.clone().part(0, 2)] {
         let snapshot = read(&path, &options).unwrap();
         let sentence =
-            "masses of type 4 are those of PartType4/Masses, from 7 to 8, and not 0.5 of the header's MassTable";
+            "masses of type 4 are read from PartType4/Masses, 7 to 8; 0.5 in the header's MassTable is ignored";
         assert_eq!(snapshot.notes, [sentence]);
         let Masses::Each(masses) = snapshot.masses else { panic!("each its own") };
         assert!(own.starts_with(&masses) || masses == [1.0, 1.0, 7.0, 7.0, 8.0], "{masses:?}");
     }
     let notes = inspect(&path, &ReadOptions::default()).unwrap().notes.join("; ");
     assert!(
-        notes.contains("PartType4 has masses of its own, which are read; the header's MassTable has 0.5"),
+        notes.contains("PartType4 has a dataset of masses, which is read; the header's MassTable has 0.5"),
         "{notes}"
     );
     // Rounding to single precision is not a difference.

@@ -68,7 +68,10 @@ fn folders_with_other_files() {
     assert_eq!(snapshot.points.len(), 160);
     assert!(snapshot.notes.join("\n").contains("2 other files are ignored"), "{:?}", snapshot.notes);
     fs::copy(stored("gizmo.hdf5"), folder.file("other.hdf5")).unwrap();
-    refused(&folder.0, &["is a folder with 2 snapshots", "other.hdf5", "snap_099.0.hdf5", "name one of them"]);
+    refused(
+        &folder.0,
+        &["is a folder with 2 snapshots", "other.hdf5", "snap_099.0.hdf5", "give the path of one of them"],
+    );
 }
 
 /// Dark energy, radiation and neutrinos are not used, and noted if they matter.
@@ -98,10 +101,10 @@ fn terms_of_the_cosmology_that_are_not_used() {
     let path = with(&[("w_0", -0.8), ("w_a", 0.2), ("Omega_r", 0.0), ("Omega_nu_0", 0.0)]);
     let notes = all(&path).unwrap().notes;
     let [note] = &notes[..] else { panic!("{notes:?}") };
-    assert!(note.contains("that are not used: w_0 = -0.8, w_a = 0.2. Spheres"), "{note}");
-    assert!(note.ends_with("E(z)^2 at redshift 1 is 1.158506 times as large"), "{note}");
+    assert!(note.contains("that are not used: w_0 = -0.8, w_a = 0.2; spheres"), "{note}");
+    assert!(note.ends_with("E(z)^2 at redshift 1 would be 1.158506 times as large"), "{note}");
     assert!(inspect(&path, &ReadOptions::default()).unwrap().notes.contains(note));
     let note = all(with(&[("Omega_r", 1e-3), ("Omega_nu_0", 2e-3)])).unwrap().notes.join("; ");
-    assert!(note.contains("that are not used: Omega_r = 0.001, Omega_nu_0 = 0.002."), "{note}");
+    assert!(note.contains("that are not used: Omega_r = 0.001, Omega_nu_0 = 0.002;"), "{note}");
     assert_eq!(all(with(&[("w_0", -1.0), ("w_a", 0.0), ("Omega_r", 1e-7)])).unwrap().notes, [""; 0]);
 }

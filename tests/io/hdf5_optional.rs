@@ -42,10 +42,10 @@ fn is_noted(snapshot: &Snapshot, parts: &[&str]) {
 fn negative_ids_are_refused() {
     let folder = Folder::new("hdf5-negative");
     let path = snapshot(&folder, vec![("ParticleIDs", Dataset::owned(vec![3i64, 7, -100, -1], None))]);
-    refused(&path, &["PartType1/ParticleIDs has -100 in row 2, from 0; ids are not negative"]);
+    refused(&path, &["PartType1/ParticleIDs has -100 in row 3; ids must not be negative"]);
     assert!(read(&path, &ReadOptions::default().ids(false)).is_ok());
     let path = snapshot(&folder, vec![("ParticleIDs", Dataset::owned(vec![3i32, 7, 2, -1], None))]);
-    refused(&path, &["PartType1/ParticleIDs has -1 in row 3, from 0"]);
+    refused(&path, &["PartType1/ParticleIDs has -1 in row 4; ids must not be negative"]);
     let path = snapshot(&folder, vec![("ParticleIDs", Dataset::owned(vec![u64::MAX, 1 << 63, 1, 0], None))]);
     assert_eq!(all(path).unwrap().ids, Some(vec![u64::MAX, 1 << 63, 1, 0]));
     let path = snapshot(&folder, vec![("ParticleIDs", Dataset::owned(vec![i64::MAX, 5, 1, 0], None))]);
@@ -64,7 +64,7 @@ fn what_cannot_be_used_is_left_out() {
     let velocities = Dataset::owned(vec![100i32; 12], Some(3));
     let read = all(snapshot(&folder, vec![("Velocities", velocities), ("ParticleIDs", ids())])).unwrap();
     assert_eq!((read.velocities.is_none(), read.ids.clone()), (true, Some(vec![1, 2, 3, 4])));
-    is_noted(&read, &["PartType1/Velocities must hold floats, and holds whole numbers: velocities are left out"]);
+    is_noted(&read, &["PartType1/Velocities must hold floats, but holds whole numbers: velocities are left out"]);
 
     let flat = Dataset::owned(vec![100.0f32; 8], Some(2));
     is_noted(

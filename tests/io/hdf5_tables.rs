@@ -72,11 +72,11 @@ fn velocities_of_chosen_axes() {
 
 #[test]
 fn named_columns_that_are_not_read() {
-    refused(table("text_x"), &["column that is not read, x (text)", "ReadOptions::columns", "y (6 f64)"]);
-    refused(table("flag_x"), &["column that is not read, x (enumerations)"]);
-    refused(table("text_speed"), &["column that is not read, vx (text)"]);
+    refused(table("text_x"), &["unreadable column, x (text)", "ReadOptions::columns", "y (6 f64)"]);
+    refused(table("flag_x"), &["unreadable column, x (enumerations)"]);
+    refused(table("text_speed"), &["unreadable column, vx (text)"]);
     let message = chosen("text_speed", &["y", "x"]).unwrap_err().to_string();
-    has(&message, &["column that is not read, vx (text)"]);
+    has(&message, &["unreadable column, vx (text)"]);
     let still = read(table("text_speed"), &ReadOptions::default().velocities(false)).unwrap();
     assert_eq!(flat(&still.points), rows(&[0, 1]));
     assert_eq!(flat(&chosen("text_x", &["y", "z"]).unwrap().points), rows(&[0, 1]));
@@ -111,7 +111,7 @@ fn all_numbers_are_fields() {
     let two = read_fields(table("fields"), &["temperature".into(), "x".into()]).unwrap();
     assert_eq!((two.values, two.names), (rows(&[3, 0]), vec!["temperature".into(), "x".to_string()]));
     let text = read_fields(table("fields"), &["name".into()]).unwrap_err().to_string();
-    has(&text, &["column name is not read: text"]);
+    has(&text, &["column name cannot be read: text"]);
     // Fields are in no box and have no axes.
     assert_eq!(read_fields(table("quantities_text"), &[]).unwrap().names, ["x", "y", "z"]);
     assert_eq!(read_fields(table("text_x"), &[]).unwrap().names, ["y", "z"]);
@@ -143,7 +143,7 @@ fn units_of_columns() {
     // The unit of a column that is not read does not matter.
     read(table("units_speeds"), &ReadOptions::default().velocities(false)).unwrap();
     assert_eq!(chosen("units_mixed", &["x", "z"]).unwrap().units.length, Some(LengthUnit::MPC));
-    has(&notes("units_unknown"), &["the unit 'furlong' of x, y, z is no known unit of length and is not used"]);
+    has(&notes("units_unknown"), &["the unit 'furlong' of x, y, z is not a known unit of length and is not used"]);
     assert_eq!((notes("units_empty"), all(table("units_empty")).unwrap().units.length), (String::new(), None));
 }
 
@@ -180,7 +180,7 @@ fn boxes_and_cosmologies_that_are_wrong() {
         ("conflict", &["attribute BoxSize of the root group is 100, but attribute BoxSize of x is 200"][..]),
         ("text", &["attribute BoxSize of the root group is the text 'ten'"]),
         ("bad_dataset", &["dataset BoxSize is the text 'ten'"]),
-        ("sides", &["has a box with sides of 1, 1, 2; only cubes are periodic", "ReadOptions::open"]),
+        ("sides", &["has a box with sides of 1, 1, 2; the sides of a periodic box must be equal", "ReadOptions::open"]),
         ("many", &["attribute BoxSize of the root group has 6 numbers; it must have one to three"]),
         ("negative", &["has a box with sides of -1"]),
         ("nan", &["attribute Redshift of the root group is NaN; it must be one finite number"]),
@@ -191,7 +191,7 @@ fn boxes_and_cosmologies_that_are_wrong() {
     }
     let open = read(table("quantities_sides"), &ReadOptions::default().open(true)).unwrap();
     assert_eq!(open.box_size, None);
-    has(&open.notes.join("\n"), &["sides of 1, 1, 2", "taken for open"]);
+    has(&open.notes.join("\n"), &["sides of 1, 1, 2", "treated as open"]);
     for name in ["conflict", "text", "nan", "many"] {
         assert!(inspect(table(&format!("quantities_{name}")), &ReadOptions::default()).is_err(), "{name}");
     }
@@ -209,7 +209,7 @@ fn packed_numbers() {
         assert!(fields.contains(what) && inspect(table(&format!("packing_{name}")), &ReadOptions::default()).is_err());
         read(table(&format!("packing_{name}")), &ReadOptions::default().columns(["lat"])).unwrap();
     }
-    refused(table("packing_missing"), &["row 4 of lon is -999, which stands for a missing value"]);
+    refused(table("packing_missing"), &["row 4 of lon is -999, which its attributes declare a missing value"]);
     for name in ["neutral", "nan"] {
         let points = flat(&all(table(&format!("packing_{name}"))).unwrap().points);
         assert_eq!((points.len(), points[7]), (12, -999.0), "{name}");

@@ -132,8 +132,8 @@ fn tables() {
 fn not_a_table_at_all() {
     let folder = Folder::new("other");
     refused(folder.file("absent"), &["absent", "cannot be opened"]);
-    refused(&folder.0, &["is a folder without a snapshot", "name the file"]);
+    refused(&folder.0, &["is a folder without Gadget snapshots", "give the path of the file"]);
     refused(folder.with("a", b"\x89HDF\r\n\x1a\n\0\0"), &["HDF5"]);
     refused(folder.with("b", b"PK\x03\x04\0\0"), &["is a zip archive that cannot be read"]);
-    refused(folder.with("c", b"\x7fELF\0\0"), &["in no format that is read", "FITS tables, LAS, PCD, PLY"]);
+    refused(folder.with("c", b"\x7fELF\0\0"), &["in an unsupported format", "FITS tables, LAS, PCD, PLY"]);
 }

@@ -62,11 +62,7 @@ fn headers_of_gadget_4() {
             (snapshot.redshift, snapshot.box_size, snapshot.background),
             (Some(3.0), Some(10.0), Default::default())
         );
-        let note = if labels {
-            "blocks that are not read: U"
-        } else {
-            "1 blocks follow those that are read, and have no names"
-        };
+        let note = if labels { "blocks that are not read: U" } else { "1 blocks without names are not read" };
         assert_eq!(snapshot.notes, [note]);
         let file = fs::read(&path).unwrap();
         for cut in 0..file.len() {
@@ -75,10 +71,10 @@ fn headers_of_gadget_4() {
     }
     let mut other = gadget4(9, false, false);
     other[4 + 8 * 7] = 5;
-    refused(folder.with("snap", &other), &["particles of type 7; types 0 to 5 can be read"]);
+    refused(folder.with("snap", &other), &["particles of type 7; types must be 0 to 5"]);
     let mut many = gadget4(6, false, false);
     many[4 + 15] = 0x7f;
-    refused(folder.with("snap", &many), &["promises", "particles of type 1, but the file has"]);
+    refused(folder.with("snap", &many), &["declares", "particles of type 1, but the file has"]);
 }
 
 #[test]
@@ -111,12 +107,12 @@ fn flags_and_blocks_of_gadget_2() {
             let mut flagged = plain.clone();
             flagged[head + at] = 1;
             let notes = inspect(folder.with("flagged", &flagged), &ReadOptions::default()).unwrap().notes;
-            assert_eq!(notes, [format!("its header has what is not used: {name} 1")]);
+            assert_eq!(notes, [format!("its header has unused entries: {name} 1")]);
         }
         let mut filled = plain.clone();
         filled[head + 250] = 1;
         let notes = inspect(folder.with("filled", &filled), &ReadOptions::default()).unwrap().notes;
-        assert_eq!(notes, ["its header has what is not used: bytes 204 to 255"]);
+        assert_eq!(notes, ["its header has unused entries: bytes 204 to 255"]);
         // There GADGET-4 repeats the counts, and has a number where others have flags.
         for t in 0..6 {
             let count = filled[head + 96 + 4 * t];
@@ -133,11 +129,7 @@ fn flags_and_blocks_of_gadget_2() {
             }
             more.extend(record(&[0; 8], false));
         }
-        let note = if labels {
-            "blocks that are not read: POT, ACCE"
-        } else {
-            "2 blocks follow those that are read, and have no names"
-        };
+        let note = if labels { "blocks that are not read: POT, ACCE" } else { "2 blocks without names are not read" };
         assert_eq!(all(folder.with("more", &more)).unwrap().notes, [note]);
         if !labels {
             more.extend([1, 2, 3]);
@@ -158,7 +150,7 @@ fn parameters_of_tipsy() {
         ("bPeriodic = yes\n", "bPeriodic is 'yes'; it must be a number"),
         ("bPeriodic = 1\ndxPeriod = 0\n", "dxPeriod is '0'"),
         ("dOmega0 = nan\n", "dOmega0 is 'nan'"),
-        ("bPeriodic = 1\ndxPeriod = 1\ndyPeriod = 2\n", "only cubes are periodic"),
+        ("bPeriodic = 1\ndxPeriod = 1\ndyPeriod = 2\n", "the sides of a periodic box must be equal"),
     ] {
         folder.with("run.param", text);
         refused(&path, &[said]);
@@ -195,7 +187,7 @@ fn headers_of_abacus() {
     assert_eq!(notes[1], "entries of its header that are not used: OutputType, SimName, ppd");
     assert_eq!(
         notes[0],
-        "it holds a part of the particles, 0.03, as its header says; masses are those of single particles"
+        "its header says that it holds the fraction 0.03 of the particles; masses are those of single particles"
     );
     assert_eq!(whole.notes, notes[..1]);
 }
@@ -246,7 +238,7 @@ fn names_of_arrays_in_archives() {
     assert_eq!(all(write(&number("box_size", 0.0))).unwrap().box_size, None);
     assert_eq!(all(write(&number("box_size", 10.0))).unwrap().box_size, Some(10.0));
     let three = [("BoxSize", "'<f8'", "(3,)", numbers(&[10.0, 20.0, 30.0]))];
-    refused(write(&three), &["10, 20, 30; only cubes are periodic"]);
+    refused(write(&three), &["10, 20, 30; the sides of a periodic box must be equal"]);
     assert_eq!(read(write(&three), &ReadOptions::default().open(true)).unwrap().box_size, None);
     refused(write(&[("box", "'<U3'", "()", vec![0; 12])]), &["array box holds values of type '<U3'"]);
     refused(

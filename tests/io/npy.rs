@@ -116,14 +116,17 @@ fn wrong() {
     let folder = Folder::new("npy-wrong");
     let data = [0; 84];
     let case = |descr: &str, shape: &str| folder.with("case", file(descr, false, shape, &data));
-    refused(case("'<f16'", "(7, 3)"), &["'<f16'", "floats of 16 to 64 bits or of integers"]);
+    refused(case("'<f16'", "(7, 3)"), &["'<f16'", "floats of 16 to 64 bits or integers"]);
     refused(case("'<c8'", "(7, 3)"), &["'<c8'"]);
-    refused(case("[('x', '<f4'), ('y', '|O')]", "(7,)"), &["field y has the type '|O'"]);
+    refused(case("[('x', '<f4'), ('y', '|O')]", "(7,)"), &["field y has the unknown type '|O'"]);
     refused(case("'<f4'", "()"), &["shape ()"]);
     refused(case("'<f4'", "(1, 7, 3)"), &["shape (1, 7, 3)"]);
     refused(case("'<f4'", "(1, 11)"), &["shape (1, 11)"]);
-    refused(case("'<f4'", "(8, 3)"), &["truncated", "8 rows of 3 numbers are 96 bytes, 84 follow"]);
-    refused(case("'<f4'", "(1000000000000000, 3)"), &["are 12000000000000000 bytes, 84 follow"]);
+    refused(case("'<f4'", "(8, 3)"), &["truncated", "expected 96 bytes for 8 rows of 3 numbers, got 84"]);
+    refused(
+        case("'<f4'", "(1000000000000000, 3)"),
+        &["expected 12000000000000000 bytes for 1000000000000000 rows of 3 numbers, got 84"],
+    );
     refused(case("'<f8'", "(18446744073709551615, 10)"), &["are 1475739525896764129200 bytes"]);
     refused(case("'<f4'", &"(".repeat(5000)), &["shape"]);
     refused(folder.with("version", b"\x93NUMPY\x09\x01\0\0"), &["version 9.1"]);

@@ -95,7 +95,7 @@ fn our_own() {
             ("vy", numbers(&[1.0])),
             ("vz", numbers(&[1.0])),
         ],
-        &["2 coordinates a point, but 3 components"],
+        &["2 coordinates per point, but 3 components"],
     );
     refuse(
         &[("x", numbers(&[1.0])), ("y", numbers(&[1.0])), ("redshift", numbers(&[-5.0]))],
@@ -134,7 +134,7 @@ fn broken() {
         zip.start_file("pos.npy", SimpleFileOptions::default().compression_method(method)).unwrap();
         zip.write_all(&super::npy::file("'<f4'", false, "(900000000, 3)", &[0; 2400])).unwrap();
         let path = folder.with("lying", zip.finish().unwrap().into_inner());
-        refused(path, &["array pos is truncated: 900000000 rows of 3 are 10800000000 bytes, 2400 follow the header"]);
+        refused(path, &["array pos is truncated: expected 10800000000 bytes for 900000000 rows of 3, got 2400"]);
     }
     assert_modest_memory();
 }

@@ -53,7 +53,7 @@ fn indexes_of_pandas() {
     let snapshot = all(file("index")).unwrap();
     assert_eq!((snapshot.points.dim(), snapshot.columns.join(" ")), (2, "a b".into()));
     assert!(
-        snapshot.notes[0].starts_with("columns left out: t (an index of a pandas table). "),
+        snapshot.notes[0].starts_with("columns left out: t (an index of a pandas table); "),
         "{:?}",
         snapshot.notes
     );
@@ -100,6 +100,6 @@ fn zeros_of_metadata() {
 fn pages_that_unpack_to_more() {
     for (name, codec) in [("zstd", "Zstandard"), ("gzip", "gzip"), ("brotli", "Brotli")] {
         let path = stored("parquet_bombs").join(format!("{name}.parquet"));
-        refused(&path, &[&format!("a page of {codec}: unpacks to more than the 16"), "that its header promises"]);
+        refused(&path, &[&format!("a page of {codec}: decompresses to more than the 16"), "that its header declares"]);
     }
 }

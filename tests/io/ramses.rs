@@ -145,11 +145,11 @@ fn broken() {
         fs::write(&part, bytes).unwrap();
     };
     patched(28, &[0xff, 0xff, 0xff, 0x7f]);
-    refused(&path, &["part_00080.out00001", "promises 2147483647 particles, but is 5380 bytes long"]);
+    refused(&path, &["part_00080.out00001", "declares 2147483647 particles, but has 5380 bytes"]);
     patched(28, &[61]);
-    refused(&path, &["column position_x has 480 bytes, which 61 particles cannot have"]);
+    refused(&path, &["column position_x has 480 bytes, which is not possible for 61 particles"]);
     patched(4, &[4]);
-    refused(&path, &["is of 4 processes and 3 dimensions, the info file says 3 and 3"]);
+    refused(&path, &["has 4 processes and 3 dimensions, but the info file has 3 and 3"]);
     patched(0, &[5]);
     refused(&path, &["begins with [5, 0, 0, 0]"]);
     patched(8, &[5]);
@@ -165,13 +165,13 @@ fn broken() {
         ("ncpu        =          3", "ncpu = 0", "has ncpu = 0; it must be from 1 to"),
         ("ncpu        =          3", "ncpu = 1e300", "has ncpu = 1"),
         ("ndim        =          3", "ndim = 4", "has ndim = 4; it must be from 1 to 3"),
-        ("aexp        =  0.4", "aexp        =  x", "which is no number"),
+        ("aexp        =  0.4", "aexp        =  x", "which is not a number"),
         ("boxlen      =  0", "boxlen      =  -0", "has boxlen = -2; it must be from"),
     ] {
         edited(from, to);
         refused(&path, &["info_00080.txt", said]);
     }
     fs::remove_file(path.join("info_00080.txt")).unwrap();
-    refused(&path, &["is a folder without a snapshot"]);
+    refused(&path, &["is a folder without Gadget snapshots"]);
     assert_modest_memory();
 }

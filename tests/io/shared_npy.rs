@@ -89,7 +89,7 @@ fn refused() {
     let path = folder.file("labels.npy");
     let whole = SharedNpy::create::<f32>(&Alone, &path, 10, Some(3)).unwrap();
     let message = whole.write(&[0i32; 30]).unwrap_err().to_string();
-    assert!(message.contains("holds f32, and i32 are to be written"), "{message}");
+    assert!(message.contains("holds f32; it must hold i32"), "{message}");
     for n in [0, 4, 27, 33] {
         let message = whole.write(&vec![0.0f32; n]).unwrap_err().to_string();
         assert!(
@@ -103,13 +103,13 @@ fn refused() {
     let message = whole.write(&[0.0f32; 30]).unwrap_err().to_string();
     assert!(message.contains("truncated"), "{message}");
     let message = whole.commit().unwrap_err().to_string();
-    assert!(message.contains("has 200 bytes, not 248"), "{message}");
+    assert!(message.contains("must have 248 bytes, got 200"), "{message}");
     assert!(folder.names().is_empty());
 
     let whole = SharedNpy::create::<f32>(&Alone, &path, 10, None).unwrap();
     write_npy(temporary(&folder, &[]), &f32s(1, vec![0.0; 9])).unwrap();
     let message = whole.write(&[0.0f32; 10]).unwrap_err().to_string();
-    assert!(message.contains("has 9 rows; 10 rows from row 0 on are not among them"), "{message}");
+    assert!(message.contains("has 9 rows, which do not include 10 rows from row 0 on"), "{message}");
     fs::write(temporary(&folder, &[]), "text").unwrap();
     assert!(whole.write(&[0.0f32; 10]).unwrap_err().to_string().contains("is not a NumPy array"));
     fs::remove_file(temporary(&folder, &[])).unwrap();
@@ -129,5 +129,5 @@ fn refused() {
 #[test]
 fn a_device_is_no_file() {
     let message = SharedNpy::create::<i32>(&Alone, "/dev/null", 1, None).unwrap_err().to_string();
-    assert!(message.contains("/dev/null: is no file"), "{message}");
+    assert!(message.contains("/dev/null: is not a regular file"), "{message}");
 }

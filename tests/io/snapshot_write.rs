@@ -222,11 +222,11 @@ fn endings() {
     assert_eq!(SnapshotFormat::of("a.b/SNAP.H5").unwrap(), SnapshotFormat::GadgetHdf5);
     for name in ["snap", "snap.", "snap.txt", ".hdf5"] {
         let message = SnapshotFormat::of(name).unwrap_err().to_string();
-        assert!(message.contains("its ending says no format") && message.contains("hdf5, h5, gadget1"), "{message}");
+        assert!(message.contains("unknown extension") && message.contains("hdf5, h5, gadget1"), "{message}");
         assert!(TableFormat::of(name).unwrap_err().to_string().contains(".ecsv, .csv, .hdf5, .h5 and .parquet"));
     }
     assert_eq!(
         "hdf".parse::<SnapshotFormat>().unwrap_err().to_string(),
-        "`hdf` is no format; it may be hdf5, h5, gadget1, gadget2, npz, npy, csv, ecsv, tipsy, parquet"
+        "`hdf` is not a format; use one of hdf5, h5, gadget1, gadget2, npz, npy, csv, ecsv, tipsy, parquet"
     );
 }

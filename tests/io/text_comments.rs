@@ -43,5 +43,8 @@ fn names_in_comments() {
         assert!(!said.is_empty() || notes.is_empty(), "{notes}");
     }
     let path = folder.with("a.txt", "* id x y\n7 1 2\n");
-    refused(path, &["line 2: 3 columns where the first line has 4: 7 1 2", "put # before it if it is a comment"]);
+    refused(
+        path,
+        &["line 2: expected 4 columns as in the first line, got 3: 7 1 2", "put # before it if it is a comment"],
+    );
 }

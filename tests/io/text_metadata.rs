@@ -75,11 +75,11 @@ fn kinds_of_metadata() {
         ("#NA x y\n1 2 3\n", Read("x y", &[2.0, 3.0], &["line 1 names the columns"])),
         // Headers of numbers.
         (",0,1\n0,.5,.25\n1,2.5,3.5\n", Read("0 1", &[0.5, 0.25], &["a column without a name (an index by its name)"])),
-        ("0,1\n.5,.25\n2.5,3.5\n", Read("0 1", &[0.5, 0.25], &["0,1, is taken for names"])),
-        ("0,1\n2,3\n", Read("", &[0.0, 1.0], &["0,1, is taken for a row"])),
-        ("x y\n1 2 3\n4 5 6\n", Read("x y", &[2.0, 3.0], &["taken for names of rows"])),
+        ("0,1\n.5,.25\n2.5,3.5\n", Read("0 1", &[0.5, 0.25], &["0,1, is read as names"])),
+        ("0,1\n2,3\n", Read("", &[0.0, 1.0], &["0,1, is read as a row"])),
+        ("x y\n1 2 3\n4 5 6\n", Read("x y", &[2.0, 3.0], &["read as names of rows"])),
         ("x,y,w\n1,20,3,\n4,50,6,\n", Read("x y", &[1.0, 20.0], &["a delimiter ends each row", "w (beside x, y)"])),
-        ("x y\n1 2 3\n4 5 \n", Refused(&["line 3: 2 columns where the first line has 3"])),
+        ("x y\n1 2 3\n4 5 \n", Refused(&["line 3: expected 3 columns as in the first line, got 2"])),
         ("a;b\n1;2;\n4;5;\n", Read("a b", &[1.0, 2.0], &["a delimiter ends each row"])),
         ("a,b\n0,1,\n1,2,\n", Refused(&["line 1 names 2 columns, and the rows have 3 fields", "counts the rows"])),
         ("a,b,\n0,1,\n1,2,\n", Read("a b", &[0.0, 1.0], &["a column without a name"])),
@@ -96,10 +96,7 @@ fn kinds_of_metadata() {
             Read("principal component 1 principal component 2", &[1.0, 2.0], &[]),
         ),
         ("a,b,component\n1,2,0\n", Read("a b", &[1.0, 2.0], &["component (a label"])),
-        (
-            "height,weight\n170,60\n",
-            Read("height weight", &[170.0, 60.0], &["column weight is taken for a coordinate"]),
-        ),
+        ("height,weight\n170,60\n", Read("height weight", &[170.0, 60.0], &["column weight is used as a coordinate"])),
         ("a,weight,b\n1,2,3\n", Read("a b", &[1.0, 3.0], &["weight (a flag or weight by its name)"])),
         // Units in names.
         ("x [kpc],y [Mpc]\n1,2\n", Refused(&["columns x [kpc] and y [Mpc] have different units"])),
@@ -115,7 +112,7 @@ fn kinds_of_metadata() {
         ("x,y,mass\n1,2,u\n3,4,v\n", Refused(&["column mass holds text"])),
         ("x,y,id\n1,2,u\n3,4,v\n", Read("x y", &[1.0, 2.0], &["id (text, no ids)"])),
         ("x,y,type\n1,2,u\n3,4,v\n", Read("x y", &[1.0, 2.0], &["type (text, no types)"])),
-        ("x,y,type\n1,2,9\n3,4,1\n", Read("x y", &[1.0, 2.0], &["type ('9' is no particle type)"])),
+        ("x,y,type\n1,2,9\n3,4,1\n", Read("x y", &[1.0, 2.0], &["type ('9' is not a particle type)"])),
         ("a,b\n1,2\nu,4\n", Refused(&["line 3: column 1 is not a number: 'u', in the column a"])),
         ("a,b\n1,u\n3,4\n", Refused(&["line 2: column 2 is not a number: 'u', in the column b"])),
         ("nc1,2,3\nnc2,4,5\n", Refused(&["column 1 is not a number: 'nc1', and no line names the columns"])),
@@ -199,15 +196,15 @@ fn headers_of_enhanced_csv() {
         ),
         (
             xy(", unit: deg, datatype: float64", ", unit: deg, datatype: float64", ""),
-            Read("x y", &[1.0, 2.0], &["'deg' of x, y is no known unit of length"]),
+            Read("x y", &[1.0, 2.0], &["'deg' of x, y is not a known unit of length"]),
         ),
-        (xy(kpc, ", unit: *nothing", ""), Refused(&["header of enhanced CSV that is no YAML"])),
-        (xy(kpc, ", unit: [", ""), Refused(&["header of enhanced CSV that is no YAML"])),
+        (xy(kpc, ", unit: *nothing", ""), Refused(&["header of enhanced CSV that is not YAML"])),
+        (xy(kpc, ", unit: [", ""), Refused(&["header of enhanced CSV that is not YAML"])),
         (format!("{ECSV}{}x,y\n1,2\n", column("q", kpc)), Refused(&["line 6 names the columns x, y", "declares q"])),
         ("# %ECSV 1.0\n# ---\n# delimiter: ';'\n# datatype: []\nx;y\n1;2\n".into(), Refused(&["delimiter ';'"])),
         (meta("{box_size: 10}"), xy_read()),
         (meta("{BoxSize: '10.0'}"), xy_read()),
-        (meta("{box_size: ten}"), Refused(&["box_size in its header, which is no number: 'ten'"])),
+        (meta("{box_size: ten}"), Refused(&["box_size in its header, which is not a number: 'ten'"])),
         (
             meta("{box_size: !astropy.units.Quantity {unit: Mpc, value: 1.0}}"),
             Refused(&["box_size in Mpc, but coordinates in kpc"]),
@@ -234,7 +231,7 @@ fn headers_of_enhanced_csv() {
         ),
         (three(", datatype: string", ""), pq(&["r (values of the type string)"])),
         (three(", datatype: string, subtype: 'float64[2]'", ""), pq(&["r (arrays of float64[2])"])),
-        (object("astropy.time.core.Time", "value: {name: r}"), pq(&["r (a part of a astropy.time.core.Time)"])),
+        (object("astropy.time.core.Time", "value: {name: r}"), pq(&["r (a component of astropy.time.core.Time)"])),
         (
             object("astropy.table.column.MaskedColumn", "data: {name: r}, mask: {name: r.mask}"),
             pq(&["r (values that the column r.mask masks)"]),
@@ -375,7 +372,7 @@ fn rows_with_missing_values() {
     let npy = folder.file("a.npy");
     ropewalk_io::write_npy_f64(&npy, &[1.0]).unwrap();
     let message = read(&npy, &options).unwrap_err().to_string();
-    assert!(message.contains("is no text table"), "{message}");
+    assert!(message.contains("is not a text table"), "{message}");
     let all = folder.with("all", "a,b\n1,\n,2\n");
     assert_eq!(read(&all, &options).unwrap().skipped, [0, 1]);
     for token in ["#N/A", "#NA", "#N/A N/A", "\"#N/A\""] {
@@ -399,7 +396,7 @@ fn columns_that_nobody_wants() {
     }
     let bare = folder.with("bare", "nc1,38.8,-122.7\nnc2,38.9,-122.8\n");
     let snapshot = read(&bare, &choose(&["2", "3"])).unwrap();
-    assert!(snapshot.points.len() == 2 && snapshot.notes[0].contains("taken for a row"), "{:?}", snapshot.notes);
+    assert!(snapshot.points.len() == 2 && snapshot.notes[0].contains("read as a row"), "{:?}", snapshot.notes);
 }
 
 #[test]

@@ -114,7 +114,7 @@ fn parts_of_a_file() {
     let message = read(&path, &ReadOptions::default().types([5])).unwrap_err().to_string();
     assert!(message.contains("no particles of type 5; types present: 0 (40), 1 (60), 4 (25)"), "{message}");
     let message = read(&path, &ReadOptions::default().columns(["x"])).unwrap_err().to_string();
-    assert!(message.contains("no columns to choose"), "{message}");
+    assert!(message.contains("whose columns cannot be chosen"), "{message}");
 }
 
 #[test]
@@ -188,8 +188,8 @@ fn refused_writing() {
         assert!(message.contains(said), "{message}");
     };
     let options = TipsyOptions::default();
-    refuse(&[Species { particle_type: 5, ..one }], &options, "no place for type 5");
-    refuse(&[one, one], &options, "type 1 comes twice");
+    refuse(&[Species { particle_type: 5, ..one }], &options, "cannot store type 5");
+    refuse(&[one, one], &options, "type 1 occurs twice");
     refuse(&[one, Species { particle_type: 0, ids: Some(&[1, 2]), ..one }], &options, "types 0 and 1 differ");
     refuse(&[Species { ids: Some(&[1]), ..one }], &options, "2 positions, but 1 ids");
     refuse(&[Species { masses: &Masses::Unknown, ..one }], &options, "masses of type 1 are unknown");
@@ -207,7 +207,7 @@ fn broken() {
     for n in 0..bytes.len() {
         drop(all(cut(n)).unwrap_err());
     }
-    refused(cut(31), &["in no format that is read"]);
+    refused(cut(31), &["in an unsupported format"]);
     refused(cut(5211), &["is 5211 bytes long, truncated", "40 gas, 60 dark and 25 star particles are 5212 bytes"]);
     refused(folder.with("long", [&bytes[..], &[0]].concat()), &["is 5213 bytes long"]);
     let mut lying = bytes.clone();
@@ -219,7 +219,7 @@ fn broken() {
     let snap = folder.with("snap", &bytes);
     let ids = fs::read_to_string(stored("tipsy_standard").join("run.00080.iord")).unwrap();
     folder.with("snap.iord", ids.replacen("125\n", "126\n", 1));
-    refused(&snap, &["snap.iord", "ids of 126 particles, but the snapshot beside it has 125"]);
+    refused(&snap, &["snap.iord", "ids of 126 particles, but its snapshot has 125"]);
     folder.with("snap.iord", &ids[..300]);
     refused(&snap, &["snap.iord", "truncated", "line"][..1]);
     folder.with("snap.iord", ids.replacen("\n4571\n", "\n-4\n", 1));

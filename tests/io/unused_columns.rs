@@ -34,13 +34,13 @@ fn has(note: &str, names: &[&str]) {
 fn of_text() {
     let folder = Folder::new("unused-text");
     for (header, row, names) in [
-        ("a,b,mass,id", "1,2,3,9", "mass (a mass by its name), id (an id by its name). "),
-        ("a,b,Id,type", "1,2,3,1", "Id (an id by its name), type (a type by its name). "),
-        ("x,y,vx,vy", "1,2,3,4", "vx (a velocity by its name), vy (a velocity by its name). "),
+        ("a,b,mass,id", "1,2,3,9", "mass (a mass by its name), id (an id by its name); "),
+        ("a,b,Id,type", "1,2,3,1", "Id (an id by its name), type (a type by its name); "),
+        ("x,y,vx,vy", "1,2,3,4", "vx (a velocity by its name), vy (a velocity by its name); "),
         // Also if there are fewer velocities than coordinates.
-        ("a,b,vx", "1,2,3", "vx (a velocity by its name). "),
-        ("a,b,id", "1,2,nc7", "id (text). "),
-        ("x,y,id,w", "1,2,nc7,1", "w (beside x, y), id (text). "),
+        ("a,b,vx", "1,2,3", "vx (a velocity by its name); "),
+        ("a,b,id", "1,2,nc7", "id (text); "),
+        ("x,y,id,w", "1,2,nc7,1", "w (beside x, y), id (text); "),
     ] {
         let path = folder.with("a.csv", format!("{header}\n{row}\n{row}\n"));
         let snapshot = read(&path, &coordinates_only()).unwrap();

@@ -404,7 +404,7 @@ def main():
         write(folder)
     unknown = FOLDER / "unknown.bin"
     unknown.write_bytes(bytes(range(256)) * 40)
-    refuse(unknown, "no format that is read", "FITS tables, LAS, PCD, PLY")
+    refuse(unknown, "in an unsupported format", "FITS tables, LAS, PCD, PLY")
     assert compared >= 60, compared
     print(f"{compared} files read as independent readers read them, {refused} refused")
 

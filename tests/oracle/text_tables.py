@@ -110,11 +110,11 @@ def roles():
     yield Case("case-all", text, by_pandas(text, ["ra", "z", "Z"]))
     table = pd.DataFrame(RNG.normal(size=(ROWS, 3)))
     text = table.to_csv(index=False)
-    yield Case("numbers-header", text, by_pandas(text, ["0", "1", "2"]), said=["taken for names of columns"])
+    yield Case("numbers-header", text, by_pandas(text, ["0", "1", "2"]), said=["read as names of columns"])
     text = table.to_csv()
     yield Case("numbers-header-index", text, by_pandas(text, ["0", "1", "2"]))
     text = pd.DataFrame(np.arange(6).reshape(2, 3)).to_csv(index=False)
-    yield Case("numbers-header-whole", text, np.vstack([[0, 1, 2], np.arange(6).reshape(2, 3)]), said=["taken for a row"])
+    yield Case("numbers-header-whole", text, np.vstack([[0, 1, 2], np.arange(6).reshape(2, 3)]), said=["read as a row"])
     for title in ["a b", "a;b", "a,b", 'a "b"', "é", "a#b", "a|b", "x [Mpc]"]:
         table = frame([title, "other"])
         text = table.to_csv(index=False)
@@ -201,14 +201,14 @@ def enhanced():
             table.meta["box_size"] = 10 * u.Mpc
             yield of(table, ["x", "y"], f"{label}-box-unit", delimiter=delimiter, refused="box_size in Mpc")
             table.meta["box_size"] = "ten"
-            yield of(table, ["x", "y"], f"{label}-box-text", delimiter=delimiter, refused="no number: 'ten'")
+            yield of(table, ["x", "y"], f"{label}-box-text", delimiter=delimiter, refused="not a number: 'ten'")
             table.meta["box_size"] = np.arange(3.0)
             yield of(table, ["x", "y"], f"{label}-box-array", delimiter=delimiter, refused="box_size in its header")
     x = RNG.normal(size=ROWS)
-    yield of(QTable({"x": x * u.Mpc, "y": x * u.kpc}), ["x", "y"], "mixed", refused="they must have one")
-    yield of(QTable({"x": x * u.deg, "y": x * u.arcmin}), ["x", "y"], "mixed-angles", refused="they must have one")
-    yield of(Table({"x": x * u.Mpc, "y": x}), ["x", "y"], "mixed-none", refused="they must have one")
-    yield of(QTable({"x": x * u.deg, "y": x * u.deg}), ["x", "y"], "degrees", said=["'deg' of x, y is no known unit"])
+    yield of(QTable({"x": x * u.Mpc, "y": x * u.kpc}), ["x", "y"], "mixed", refused="both must have the same unit")
+    yield of(QTable({"x": x * u.deg, "y": x * u.arcmin}), ["x", "y"], "mixed-angles", refused="both must have the same unit")
+    yield of(Table({"x": x * u.Mpc, "y": x}), ["x", "y"], "mixed-none", refused="both must have the same unit")
+    yield of(QTable({"x": x * u.deg, "y": x * u.deg}), ["x", "y"], "degrees", said=["'deg' of x, y is not a known unit"])
     shared = u.Unit("kpc")
     table = QTable({"x": x * shared, "y": x * shared, "z": x * shared})
     table.meta["unit"] = shared
@@ -225,11 +225,11 @@ def enhanced():
     read = Table.read(text.getvalue(), format="ascii.ecsv")["sc"]
     yield Case("ecsv-sky", text.getvalue(), np.column_stack([read.ra.deg % 360, read.dec.deg]), said=["m (beside sc.ra and sc.dec)"])
     times = QTable({"p": x, "t": Time(58000 + np.arange(ROWS), format="mjd")})
-    yield of(times, ["p"], "time", said=["t (a part of a astropy.time.core.Time)"])
+    yield of(times, ["p"], "time", said=["t (a component of astropy.time.core.Time)"])
     arrays = Table({"p": x, "v": RNG.normal(size=(ROWS, 2)), "o": x > 0})
     yield of(arrays, ["p"], "arrays", said=["v (arrays of float64[2])", "o (values of the type bool)"])
     broken = text.getvalue().replace("# datatype:", "# datatype: [", 1)
-    yield Case("ecsv-broken", broken, "header of enhanced CSV that is no YAML")
+    yield Case("ecsv-broken", broken, "header of enhanced CSV that is not YAML")
     yield Case("ecsv-names", text.getvalue().replace("\nsc.ra ", "\nsc.rb "), "the header of the table declares")
 
 

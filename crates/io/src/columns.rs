@@ -12,8 +12,8 @@ use ropewalk::halo::MassSum;
 use ropewalk::internals::parallel::map_tasks;
 use ropewalk::{Error, Result};
 
-use crate::fill::{Rows, fill};
 use crate::number_types::{Half, Number, Numeric, Target, Word, foreign};
+use crate::read_columns::{RowSource, fill};
 use crate::reading::Reading;
 use crate::source::room;
 use crate::{Points, Table};
@@ -124,7 +124,7 @@ fn refused(column: &Column<'_>, row: u64, word: &dyn Display, must: &str) -> Err
     Error::file(column.path, format!("row {} of a column holds {word}; it must be {must}", row + 1))
 }
 
-impl<T: Target> Rows<T> for Joined<'_> {
+impl<T: Target> RowSource<T> for Joined<'_> {
     fn len(&self) -> u64 {
         self.columns.first().map_or(0, |column| column.rows)
     }
@@ -169,8 +169,8 @@ pub(super) fn gather<'a, T: Target>(
 ) -> Result<Vec<T>> {
     let joined = |columns: &Vec<Column<'a>>| Joined { reading, columns: columns.clone(), factor };
     let width = pieces.first().map_or(1, |columns| joined(columns).width());
-    let rows: Vec<Box<dyn Rows<T> + '_>> =
-        pieces.iter().map(|columns| Box::new(joined(columns)) as Box<dyn Rows<T>>).collect();
+    let rows: Vec<Box<dyn RowSource<T> + '_>> =
+        pieces.iter().map(|columns| Box::new(joined(columns)) as Box<dyn RowSource<T>>).collect();
     fill(reading, path, width, &rows)
 }
 
@@ -207,7 +207,7 @@ pub(super) fn sum(reading: &Reading<'_>, columns: &[Column<'_>]) -> Result<MassS
     let mut total = MassSum::default();
     for column in columns {
         let whole = Joined { reading, columns: vec![*column], factor: 1.0 };
-        let step = Rows::<f64>::band(&whole);
+        let step = RowSource::<f64>::band(&whole);
         let share = reading.share(column.rows);
         let bands = usize::try_from((share.end - share.start).div_ceil(step)).unwrap_or(usize::MAX);
         let sums = map_tasks(bands, 1, &|at| -> Result<MassSum> {

@@ -71,7 +71,10 @@ impl Declared {
             Some(" " | "space") => Some(b' '),
             Some("," | "comma") => Some(b','),
             Some(other) => {
-                return Err(format!("has a header of enhanced CSV with the delimiter '{}'", shorten(other.as_bytes())));
+                return Err(format!(
+                    "has a header with the delimiter '{}'; it must be ',' or ' '",
+                    shorten(other.as_bytes())
+                ));
             }
         };
         Ok(Self { delimiter, values })
@@ -148,7 +151,7 @@ impl Declared {
             match mask {
                 Some(mask) => parts.push(((*name).to_string(), format!("values that the column {mask} masks"))),
                 None if !is_plain => {
-                    parts.push(((*name).to_string(), format!("a part of a {}", shorten(class.as_bytes()))))
+                    parts.push(((*name).to_string(), format!("a component of {}", shorten(class.as_bytes()))))
                 }
                 None => {}
             }
@@ -302,8 +305,8 @@ impl Entries<'_> {
                             .ok_or(())
                     });
                     let value = value.ok().filter(|value| value.is_finite());
-                    let value =
-                        value.ok_or_else(|| format!("has {key} in its header, which is no number: '{}'", shown()))?;
+                    let value = value
+                        .ok_or_else(|| format!("has {key} in its header, which is not a number: '{}'", shown()))?;
                     if found.is_some_and(|other| other != value) {
                         return Err(format!("has two values of {key} in its header"));
                     }
@@ -311,12 +314,11 @@ impl Entries<'_> {
                 }
                 [place] if place.parse::<usize>().is_ok() => {
                     let value = text.parse::<f64>().ok().filter(|&value| found.is_none_or(|other| other == value));
-                    let message = || {
-                        format!("has {key} in its header as a list whose numbers differ, or are none: '{}'", shown())
-                    };
+                    let message =
+                        || format!("has {key} in its header, whose list must hold equal numbers: '{}'", shown());
                     found = Some(value.ok_or_else(message)?);
                 }
-                _ => return Err(format!("has {key} in its header as an object that is not read")),
+                _ => return Err(format!("has {key} in its header as an object that is not supported")),
             }
         }
         Ok(found)
@@ -355,7 +357,7 @@ fn columns(values: &[Scalar]) -> Vec<Column> {
         let [first, at, key, rest @ ..] = path.as_slice() else { continue };
         let Some(at) = at.parse::<usize>().ok().filter(|_| first == "datatype") else { continue };
         // Indices ascend, with at least one value for each index.
-        while columns.len() <= at && columns.len() < MOST_COLUMNS {
+        while columns.len() <= at && columns.len() < MAX_COLUMNS {
             columns.push(Column::default());
         }
         let Some(column) = columns.get_mut(at) else { continue };
@@ -373,7 +375,7 @@ fn columns(values: &[Scalar]) -> Vec<Column> {
 }
 
 /// The maximum number of columns that are examined.
-const MOST_COLUMNS: usize = 1 << 16;
+const MAX_COLUMNS: usize = 1 << 16;
 
 /// Returns the unit that the columns share, if it is known. Adds a note on a unit that is not known.
 ///
@@ -387,7 +389,7 @@ pub(super) fn common<T: FromStr + PartialEq + Copy>(
     let differ = |first: &Column, other: &Column| {
         let [first_unit, other_unit] = [first, other].map(|column| column.unit.as_deref().unwrap_or("none"));
         format!(
-            "column {} has the unit {first_unit}, but column {} has {other_unit}: they must have one",
+            "column {} has the unit {first_unit}, but column {} has {other_unit}; both must have the same unit",
             first.name, other.name
         )
     };
@@ -404,7 +406,7 @@ pub(super) fn common<T: FromStr + PartialEq + Copy>(
     let names: Vec<String> = own.iter().map(|column| column.name.clone()).collect();
     let text = first.unit.as_deref().unwrap_or_default();
     notes.push(format!(
-        "the unit '{}' of {} is no known unit of {what} and is not used",
+        "the unit '{}' of {} is not a known unit of {what} and is not used",
         shorten(text.as_bytes()),
         list(&names)
     ));

@@ -7,7 +7,7 @@
 
 /// The entries of a header about time.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Said {
+pub(super) struct EpochEntries {
     /// `Some` if the header states whether the run is comoving.
     pub is_comoving: Option<bool>,
     /// The scale factor, if the header names it.
@@ -44,7 +44,7 @@ fn agree(scale_factor: f64, redshift: f64) -> bool {
 }
 
 impl Epoch {
-    pub(super) fn of(said: &Said) -> Self {
+    pub(super) fn of(entries: &EpochEntries) -> Self {
         let none = |redshift| Self { redshift, ..Self::default() };
         let comoving = |a: f64, redshift: Option<f64>| Self {
             scale_factor: Some(a),
@@ -53,46 +53,45 @@ impl Epoch {
         };
         let conflict = |redshift, text| Self { doubt: Some(Doubt::Conflict(text)), ..none(redshift) };
         let positive = |a: &f64| *a > 0.0 && *a < f64::INFINITY;
-        if said.is_comoving == Some(false) {
-            return none(said.redshift);
+        if entries.is_comoving == Some(false) {
+            return none(entries.redshift);
         }
-        let must = said.is_comoving == Some(true);
-        if let Some(a) = said.scale_factor.filter(positive) {
-            return match said.redshift {
+        let must = entries.is_comoving == Some(true);
+        if let Some(a) = entries.scale_factor.filter(positive) {
+            return match entries.redshift {
                 Some(z) if !agree(a, z) => conflict(Some(z), apart("scale factor", a, z)),
                 own => comoving(a, own),
             };
         }
-        match (said.time.filter(|time| time.is_finite()), said.redshift) {
+        match (entries.time.filter(|time| time.is_finite()), entries.redshift) {
             (Some(a), Some(z)) if agree(a, z) => comoving(a, Some(z)),
             (Some(time), Some(z)) if must || z != 0.0 => conflict(Some(z), apart("time", time, z)),
             (Some(time), Some(z)) => {
-                let doubt = said.has_matter.then(|| {
+                let doubt = entries.has_matter.then(|| {
                     Doubt::Assumed(format!(
-                        "its header has time {time} at redshift 0, as runs have that are not comoving: velocities are taken as they are"
+                        "its header has time {time} at redshift 0, as in runs that are not comoving: velocities are assumed to be peculiar"
                     ))
                 });
                 Self { doubt, ..none(Some(z)) }
             }
             (Some(a), None) if must && a > 0.0 => comoving(a, None),
-            (Some(a), None) if said.has_matter && a > 0.0 && a <= 1.0 => {
+            (Some(a), None) if entries.has_matter && a > 0.0 && a <= 1.0 => {
                 let text = format!(
-                    "its header has time {a}, matter and no redshift: the time is taken for the scale factor, and velocities for over its root"
+                    "its header has time {a}, matter and no redshift: the time is assumed to be the scale factor a, and velocities to be divided by sqrt(a)"
                 );
                 Self { doubt: Some(Doubt::Assumed(text)), ..comoving(a, None) }
             }
             (None, Some(z)) if must || z != 0.0 => {
                 let doubt = (!must).then(|| {
                     Doubt::Assumed(format!(
-                        "its header has redshift {z} and no time: the run is taken for comoving, and velocities for over the root of the \
-                         scale factor"
+                        "its header has redshift {z} and no time: the run is assumed to be comoving, and velocities to be divided by sqrt(a)"
                     ))
                 });
                 Self { doubt, ..comoving(1.0 / (1.0 + z), Some(z)) }
             }
             (time, None) if must => {
                 let time = time.map_or("no time".into(), |time| format!("time {time}"));
-                conflict(None, format!("its header is of a comoving run, and has {time} and no redshift"))
+                conflict(None, format!("its header is that of a comoving run, but has {time} and no redshift"))
             }
             (_, redshift) => none(redshift),
         }
@@ -108,13 +107,13 @@ fn apart(what: &str, value: f64, redshift: f64) -> String {
 mod tests {
     use super::*;
 
-    fn of(time: Option<f64>, redshift: Option<f64>) -> Said {
-        Said { time, redshift, ..Said::default() }
+    fn of(time: Option<f64>, redshift: Option<f64>) -> EpochEntries {
+        EpochEntries { time, redshift, ..EpochEntries::default() }
     }
 
     #[test]
     fn what_is_certain() {
-        let comoving = Said { is_comoving: Some(true), ..Said::default() };
+        let comoving = EpochEntries { is_comoving: Some(true), ..EpochEntries::default() };
         let certain = [
             (of(Some(0.25), Some(3.0)), Some(0.25), Some(3.0)),
             // The scale factor has few digits.
@@ -123,40 +122,40 @@ mod tests {
             (of(Some(5.0), Some(0.0)), None, Some(0.0)),
             (of(Some(0.25), None), None, None),
             (of(None, None), None, None),
-            (Said { time: Some(0.25), ..comoving }, Some(0.25), Some(3.0)),
-            (Said { redshift: Some(3.0), ..comoving }, Some(0.25), Some(3.0)),
-            (Said { is_comoving: Some(false), has_matter: true, ..of(Some(0.25), Some(3.0)) }, None, Some(3.0)),
-            (Said { scale_factor: Some(0.5), ..of(Some(1e-3), Some(1.0)) }, Some(0.5), Some(1.0)),
-            (Said { scale_factor: Some(0.5), ..of(Some(1e-3), None) }, Some(0.5), Some(1.0)),
+            (EpochEntries { time: Some(0.25), ..comoving }, Some(0.25), Some(3.0)),
+            (EpochEntries { redshift: Some(3.0), ..comoving }, Some(0.25), Some(3.0)),
+            (EpochEntries { is_comoving: Some(false), has_matter: true, ..of(Some(0.25), Some(3.0)) }, None, Some(3.0)),
+            (EpochEntries { scale_factor: Some(0.5), ..of(Some(1e-3), Some(1.0)) }, Some(0.5), Some(1.0)),
+            (EpochEntries { scale_factor: Some(0.5), ..of(Some(1e-3), None) }, Some(0.5), Some(1.0)),
         ];
-        for (said, scale_factor, redshift) in certain {
-            assert_eq!(Epoch::of(&said), Epoch { scale_factor, redshift, doubt: None }, "{said:?}");
+        for (entries, scale_factor, redshift) in certain {
+            assert_eq!(Epoch::of(&entries), Epoch { scale_factor, redshift, doubt: None }, "{entries:?}");
         }
     }
 
     #[test]
     fn what_is_in_doubt() {
-        let comoving = Said { is_comoving: Some(true), ..Said::default() };
-        for said in [
+        let comoving = EpochEntries { is_comoving: Some(true), ..EpochEntries::default() };
+        for entries in [
             of(Some(5.0), Some(3.0)),
             of(Some(0.0), Some(3.0)),
-            Said { time: Some(0.5), redshift: Some(0.0), ..comoving },
-            Said { time: Some(-1.0), ..comoving },
+            EpochEntries { time: Some(0.5), redshift: Some(0.0), ..comoving },
+            EpochEntries { time: Some(-1.0), ..comoving },
             comoving,
-            Said { scale_factor: Some(0.5), ..of(Some(0.5), Some(3.0)) },
+            EpochEntries { scale_factor: Some(0.5), ..of(Some(0.5), Some(3.0)) },
         ] {
-            let epoch = Epoch::of(&said);
-            assert!(matches!(epoch.doubt, Some(Doubt::Conflict(_))) && epoch.scale_factor.is_none(), "{said:?}");
+            let epoch = Epoch::of(&entries);
+            assert!(matches!(epoch.doubt, Some(Doubt::Conflict(_))) && epoch.scale_factor.is_none(), "{entries:?}");
         }
-        let matter = |time, redshift| Said { has_matter: true, ..of(time, redshift) };
-        for (said, scale_factor) in [
+        let matter = |time, redshift| EpochEntries { has_matter: true, ..of(time, redshift) };
+        for (entries, scale_factor) in [
             (matter(Some(0.25), None), Some(0.25)),
             (matter(Some(0.25), Some(0.0)), None),
             (of(None, Some(3.0)), Some(0.25)),
         ] {
-            let epoch = Epoch::of(&said);
-            assert!(matches!(epoch.doubt, Some(Doubt::Assumed(_))), "{said:?}");
-            assert_eq!(epoch.scale_factor, scale_factor, "{said:?}");
+            let epoch = Epoch::of(&entries);
+            assert!(matches!(epoch.doubt, Some(Doubt::Assumed(_))), "{entries:?}");
+            assert_eq!(epoch.scale_factor, scale_factor, "{entries:?}");
         }
     }
 }

@@ -74,10 +74,10 @@ impl Expansion {
             return None;
         }
         let ratio = ratio.map_or(String::new(), |ratio| {
-            format!("; with what is not used, E(z)^2 at redshift {z} is {ratio:.6} times as large")
+            format!("; with these terms, E(z)^2 at redshift {z} would be {ratio:.6} times as large")
         });
         Some(format!(
-            "terms of the cosmology that are not used: {}. Spheres, profiles and expected mass functions are for the expansion rate E(z) of \
+            "terms of the cosmology that are not used: {}; spheres, profiles and expected mass functions use the expansion rate E(z) of \
              matter, curvature and a cosmological constant{ratio}",
             named.join(", ")
         ))
@@ -98,14 +98,14 @@ mod tests {
     fn terms_that_matter() {
         // astropy 7: w0waCDM(70, 0.3, 0.7, w0=-0.8, wa=0.2).efunc(1)**2 / FlatLambdaCDM(70, 0.3).efunc(1)**2
         let said = note(&[("w_0", -0.8), ("w_a", 0.2)], 1.0).unwrap();
-        assert!(said.starts_with("terms of the cosmology that are not used: w_0 = -0.8, w_a = 0.2. "), "{said}");
-        assert!(said.ends_with("E(z)^2 at redshift 1 is 1.158506 times as large"), "{said}");
+        assert!(said.starts_with("terms of the cosmology that are not used: w_0 = -0.8, w_a = 0.2; "), "{said}");
+        assert!(said.ends_with("E(z)^2 at redshift 1 would be 1.158506 times as large"), "{said}");
         // At redshift 0, E(z) is 1 for every cosmology.
-        assert!(note(&[("w0", -0.9)], 0.0).unwrap().ends_with("E(z)^2 at redshift 0 is 1.000000 times as large"));
+        assert!(note(&[("w0", -0.9)], 0.0).unwrap().ends_with("E(z)^2 at redshift 0 would be 1.000000 times as large"));
         assert_eq!(note(&[("w_0", -1.0), ("w_a", 0.0), ("Omega_r", 0.0), ("Omega_nu_0", 0.0)], 1.0), None);
         // Towards high redshift, radiation grows faster than matter.
         assert_eq!(note(&[("Omega_r", 9e-5)], 0.0), None);
-        assert!(note(&[("Omega_r", 9e-5)], 1.0).unwrap().contains("not used: Omega_r = 0.00009. "));
+        assert!(note(&[("Omega_r", 9e-5)], 1.0).unwrap().contains("not used: Omega_r = 0.00009; "));
         assert!(note(&[("Omega_nu_0", 2e-3)], 0.0).unwrap().contains("Omega_nu_0 = 0.002"));
     }
 }

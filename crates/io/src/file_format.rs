@@ -16,7 +16,7 @@ use crate::{Contents, Snapshot};
 pub(super) trait FileFormat: Sync {
     /// Returns `true` if a file whose first 4096 bytes are `prefix` has this format. It is called only if the formats
     /// before this one in the registry return `false`.
-    fn sniff(&self, prefix: &[u8]) -> bool;
+    fn recognises_prefix(&self, prefix: &[u8]) -> bool;
 
     /// Reads the requested rows of a file.
     ///
@@ -49,7 +49,7 @@ pub(super) trait FileFormat: Sync {
 
     /// Returns `true` if the name of `path` and the files beside it show this format, whatever the content. A folder
     /// may have a format.
-    fn owns(&self, _: &Path) -> bool {
+    fn recognises_path(&self, _: &Path) -> bool {
         false
     }
 

@@ -11,7 +11,7 @@ use ropewalk::{Error, Result};
 use crate::registry::{Detected, detect, formats};
 
 /// The maximum number of snapshots that an error lists.
-const MOST_LISTED: usize = 8;
+const MAX_LISTED: usize = 8;
 
 /// Returns the first file of each snapshot in a folder, and the number of files that belong to no snapshot.
 fn snapshots(folder: &Path) -> (Vec<PathBuf>, usize) {
@@ -68,15 +68,16 @@ pub(super) fn only_snapshot(folder: &Path) -> Result<(PathBuf, Option<String>)> 
             Ok((one, (others > 0).then_some(note)))
         }
         (0, _) | (_, None) => {
-            let message = "is a folder without a snapshot of Gadget's kind (HDF5 or binary); name the file to read";
+            let message = "is a folder without Gadget snapshots (HDF5 or binary); give the path of the file to read";
             Err(Error::file(folder, message))
         }
         (n, Some(last)) => {
             found.push(last);
             let name = |file: &PathBuf| file.file_name().unwrap_or_default().to_string_lossy().into_owned();
-            let listed: Vec<String> = found.iter().take(MOST_LISTED).map(name).collect();
-            let more = if n > MOST_LISTED { " and others" } else { "" };
-            let message = format!("is a folder with {n} snapshots: {}{more}; name one of them", listed.join(", "));
+            let listed: Vec<String> = found.iter().take(MAX_LISTED).map(name).collect();
+            let more = if n > MAX_LISTED { " and others" } else { "" };
+            let message =
+                format!("is a folder with {n} snapshots: {}{more}; give the path of one of them", listed.join(", "));
             Err(Error::file(folder, message))
         }
     }

@@ -5,7 +5,7 @@
 
 use ropewalk::units::VelocityUnit;
 
-use crate::epoch::{Epoch, Said};
+use crate::epoch::{Epoch, EpochEntries};
 
 /// The header of a Gadget snapshot.
 #[derive(Debug, Clone, PartialEq)]
@@ -47,7 +47,7 @@ impl Header {
     pub(super) fn epoch(&self) -> Epoch {
         let has_matter = self.omega_m > 0.0;
         let (time, redshift) = (Some(self.time), Some(self.redshift));
-        Epoch::of(&Said { time, redshift, has_matter, ..Said::default() })
+        Epoch::of(&EpochEntries { time, redshift, has_matter, ..EpochEntries::default() })
     }
 
     /// The unit of the stored velocities.

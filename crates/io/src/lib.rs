@@ -43,18 +43,18 @@ mod obj_lines;
 mod ply_header;
 mod source;
 mod split_files;
-mod spool;
+mod temp_file;
 mod unreadable;
 mod yaml;
 
 // Contents of a snapshot.
 #[doc(hidden)]
-pub mod cgs;
+pub mod unit_constants;
 mod epoch;
 mod expansion;
 mod format;
 mod gadget_header;
-mod matter;
+mod total_mass;
 mod particle_type;
 mod snapshot;
 mod species;
@@ -62,25 +62,25 @@ mod species;
 // Options of a reading, and filling of arrays.
 mod columns;
 mod contents;
-mod fill;
+mod read_columns;
 mod options;
 mod part;
 mod reading;
 mod reduce;
-mod sides;
+mod box_sides;
 mod subsample;
 mod type_column;
 
 // Columns and metadata of tables by their names.
 mod array_names;
 mod column_names;
-mod csv_columns;
+mod table_columns;
 mod ecsv;
 mod typed_columns;
 
 // The formats. No format knows the list of formats.
 mod abacus;
-mod cloud;
+mod records;
 mod file_format;
 mod gadget;
 mod genericio;

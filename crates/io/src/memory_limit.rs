@@ -17,7 +17,7 @@ pub(super) fn check(path: &Path, bytes: u64) -> Result<()> {
     if bytes > 1 << 26
         && let Some(available) = available().filter(|&available| bytes > available)
     {
-        let failed = format!("its values take {bytes} bytes of memory, and {available} are available");
+        let failed = format!("its values need {bytes} bytes of memory, but {available} are available");
         return Err(Error::io(path, failed, std::io::ErrorKind::OutOfMemory.into()));
     }
     _ = (path, bytes);

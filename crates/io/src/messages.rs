@@ -14,9 +14,9 @@ pub(super) fn shorten(text: &[u8]) -> String {
 
 /// Returns the first names of a list, and the number of names omitted.
 pub(super) fn list(names: &[String]) -> String {
-    const MOST: usize = 12;
-    let text = names.iter().take(MOST).cloned().collect::<Vec<_>>().join(", ");
-    if names.len() > MOST { format!("{text} and {} more", names.len() - MOST) } else { text }
+    const MAX_LISTED: usize = 12;
+    let text = names.iter().take(MAX_LISTED).cloned().collect::<Vec<_>>().join(", ");
+    if names.len() > MAX_LISTED { format!("{text} and {} more", names.len() - MAX_LISTED) } else { text }
 }
 
 #[cfg(test)]

@@ -23,10 +23,10 @@ pub(super) trait Word: Numeric + bytemuck::Pod {
 }
 
 /// Floats of 64 bits represent all integers up to this one exactly.
-const EXACT: u64 = 1 << f64::MANTISSA_DIGITS;
+pub(super) const EXACT: u64 = 1 << f64::MANTISSA_DIGITS;
 
-/// Returns the id stored as a float with `digits` binary digits of mantissa.
-fn float_id(value: f64, digits: u32) -> Option<u64> {
+/// Returns the id stored as a float with `digits` binary digits of mantissa. `None` if several integers round to it.
+pub(super) fn float_id(value: f64, digits: u32) -> Option<u64> {
     let below = (1u64 << digits) as f64;
     ((0.0..below).contains(&value) && value.fract() == 0.0).then_some(value as u64)
 }

@@ -289,7 +289,7 @@ impl ReadOptions {
         let advice = "(ReadOptions::velocity_unit: km/s for peculiar velocities, gadget for those over sqrt(a))";
         match doubt {
             Some(Doubt::Conflict(_)) if depends => {
-                Err(Error::file(path, format!("{text}: say what its velocities are in {advice}, and its redshift")))
+                Err(Error::file(path, format!("{text}: give the unit of velocities {advice}, and the redshift")))
             }
             Some(Doubt::Assumed(_)) => Ok(vec![format!("{text} {advice}")]),
             _ => Ok(vec![text.into()]),

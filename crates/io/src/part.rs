@@ -75,7 +75,7 @@ pub struct Slice {
 
 /// The rows of a part among those of the requested types. A place is an index among all rows of the requested types.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct Places {
+pub(super) struct RowRange {
     /// The number of places.
     pub all: u64,
     /// The range of places that contains this part's rows.
@@ -86,7 +86,7 @@ pub(super) struct Places {
     pub total: u64,
 }
 
-impl Places {
+impl RowRange {
     pub(super) fn of(part: Part, all: u64, keep: &Keep) -> Self {
         if keep.is_all() {
             let rows = part.rows(all);
@@ -141,7 +141,7 @@ mod tests {
         for count in [1, 2, 7] {
             let mut end = 0;
             for index in 0..count {
-                let places = Places::of(Part { index, count }, all, &keep);
+                let places = RowRange::of(Part { index, count }, all, &keep);
                 let own: Vec<u64> = places.range.clone().filter(|&place| keep.keeps(place)).collect();
                 assert_eq!(places.total, kept.len() as u64);
                 assert_eq!(own, kept[places.rows.start as usize..places.rows.end as usize]);

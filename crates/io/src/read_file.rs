@@ -2,7 +2,7 @@
 //!
 //! In: a path, or bytes that are not in a file. Out: a [`Snapshot`], [`Contents`], or the header of a Gadget
 //! snapshot. Steps: find the file that the path names (`locate`), detect its format (`registry`), copy a compressed
-//! file (`spool`), and call the format's reader. Cost: the first 4096 bytes are read once more than by the format
+//! file (`temp_file`), and call the format's reader. Cost: the first 4096 bytes are read once more than by the format
 //! itself. A compressed file is copied, unless it is text.
 
 use std::io::Read;
@@ -16,7 +16,7 @@ use crate::gadget_header::Header;
 use crate::locate::{existing, located};
 use crate::reading::{OnProgress, Reading};
 use crate::registry::{Detected, detect, owner};
-use crate::spool::Spool;
+use crate::temp_file::TempFile;
 use crate::{Background, Contents, ReadOptions, Role, Snapshot};
 
 /// Reads a snapshot or table of points.
@@ -77,10 +77,10 @@ pub fn read_from(
     options: &ReadOptions,
     progress: Option<OnProgress<'_>>,
 ) -> Result<Snapshot> {
-    let spool = Spool::of(reader, name.as_ref())?;
+    let temp_file = TempFile::of(reader, name.as_ref())?;
     let reading = Reading::new(options, progress)?;
-    reading.of_copy();
-    read_all(spool.path(), reading).map_err(|error| error.renamed(spool.path(), name.as_ref()))
+    reading.mark_copy();
+    read_all(temp_file.path(), reading).map_err(|error| error.renamed(temp_file.path(), name.as_ref()))
 }
 
 /// Describes a file without reading its particles: its types and fields, units, cosmology, and the files it is split
@@ -137,15 +137,15 @@ fn uncompressed<T>(
     if let Detected::Known(format) = detect(&uncompressed_prefix(path, 4096)?)
         && format.is_text_table()
     {
-        reading.of_copy();
+        reading.mark_copy();
         return work(format, path);
     }
-    let spool = Spool::uncompressed(path)?;
-    reading.of_copy();
-    let renamed = |error: Error| error.renamed(spool.path(), path);
-    let found = detect(&reading.open(spool.path())?.prefix(4096)?);
-    let done = found.format(spool.path()).and_then(|format| work(format, spool.path())).map_err(renamed)?;
-    reading.forget(spool.path());
+    let temp_file = TempFile::uncompressed(path)?;
+    reading.mark_copy();
+    let renamed = |error: Error| error.renamed(temp_file.path(), path);
+    let found = detect(&reading.open(temp_file.path())?.prefix(4096)?);
+    let done = found.format(temp_file.path()).and_then(|format| work(format, temp_file.path())).map_err(renamed)?;
+    reading.forget(temp_file.path());
     Ok(done)
 }
 
@@ -163,13 +163,16 @@ fn uncompressed_prefix(path: &Path, n: u64) -> Result<Vec<u8>> {
 /// Errors: options that the format does not support; those of [`read`].
 fn read_as(format: &dyn FileFormat, path: &Path, reading: &Reading<'_>) -> Result<Snapshot> {
     if reading.options.skip_missing && !format.is_text_table() {
-        return Err(Error::file(path, "is no text table; rows with missing values are skipped in those alone"));
+        return Err(Error::file(
+            path,
+            "is not a text table; rows with missing values can be skipped only in text tables",
+        ));
     }
-    if format.is_of_simulations() && reading.is_of_fields {
-        return Err(Error::file(path, "is a snapshot of a simulation, and no table of fields"));
+    if format.is_of_simulations() && reading.reads_fields {
+        return Err(Error::file(path, "is a snapshot of a simulation, not a table of fields"));
     }
     if format.is_of_simulations() && !reading.options.columns.is_empty() {
-        return Err(Error::file(path, "is a snapshot of a simulation, and has no columns to choose"));
+        return Err(Error::file(path, "is a snapshot of a simulation, whose columns cannot be chosen"));
     }
     format.read(path, reading)
 }

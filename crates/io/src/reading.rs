@@ -11,12 +11,12 @@ use std::time::SystemTime;
 use ropewalk::halo::MassSum;
 use ropewalk::{Error, Result};
 
-use crate::matter::Matter;
 use crate::number_types::Target;
-use crate::part::{Part, Places, Slice, common};
+use crate::part::{Part, RowRange, Slice, common};
 use crate::particle_type::{NO_TYPE, counts};
 use crate::source::Source;
 use crate::subsample::Keep;
+use crate::total_mass::TotalMass;
 use crate::type_column::TypeColumn;
 use crate::{ReadOptions, TypeRun};
 
@@ -51,10 +51,10 @@ pub(super) struct Reading<'a> {
     pub options: &'a ReadOptions,
     pub keep: Keep,
     /// If `true`, columns are read as fields, and their names assign no roles (velocities, ids, ...).
-    pub is_of_fields: bool,
+    pub reads_fields: bool,
     part: Option<Part>,
     /// The rows of the part within the whole, set once the number of rows of the whole is known.
-    places: OnceLock<Places>,
+    places: OnceLock<RowRange>,
     /// The part's share of the mass of all particles, if that mass is to be summed.
     share: OnceLock<MassSum>,
     /// The types of the rows of a table, set once they are read.
@@ -79,7 +79,7 @@ impl<'a> Reading<'a> {
         Ok(Self {
             options,
             keep: Keep::new(options.subsample)?,
-            is_of_fields: false,
+            reads_fields: false,
             part: options.part,
             places: OnceLock::new(),
             share: OnceLock::new(),
@@ -97,7 +97,7 @@ impl<'a> Reading<'a> {
 
     /// Returns the same reading, with columns read as fields.
     pub(super) fn of_fields(self) -> Self {
-        Self { is_of_fields: true, ..self }
+        Self { reads_fields: true, ..self }
     }
 
     /// Opens a file. If the file changed since it was first opened, returns an error.
@@ -116,7 +116,7 @@ impl<'a> Reading<'a> {
     }
 
     /// Records that the file is a copy in the folder for temporary files.
-    pub(super) fn of_copy(&self) {
+    pub(super) fn mark_copy(&self) {
         self.is_copy.store(true, Ordering::Relaxed);
     }
 
@@ -135,7 +135,7 @@ impl<'a> Reading<'a> {
     }
 
     /// Records for [`Snapshot::one_of_files`](crate::Snapshot::one_of_files) that only one of `files` files is read.
-    pub(super) fn read_alone(&self, files: u32) {
+    pub(super) fn mark_single_file(&self, files: u32) {
         _ = self.one_of_files.set(files);
     }
 
@@ -157,11 +157,11 @@ impl<'a> Reading<'a> {
     pub(super) fn type_column(&self, path: &Path, name: &str, each: Vec<u8>) -> Result<Option<TypeColumn>> {
         if let Some(row) = each.iter().position(|&kind| kind == NO_TYPE) {
             if self.options.types.is_empty() {
-                self.refuse_types(&format!("row {} of {name}", row + 1));
+                self.note_unread_types(&format!("row {} of {name}", row + 1));
                 return Ok(None);
             }
             let must = <u8 as Target>::MUST;
-            let message = format!("row {} of {name} is not {must}, and types are to be chosen", row + 1);
+            let message = format!("row {} of {name} is not {must}, but types were requested", row + 1);
             return Err(Error::file(path, message));
         }
         let counts = counts(each.chunk_by(|a, b| a == b).map(|run| (run[0], run.len() as u64)));
@@ -170,7 +170,7 @@ impl<'a> Reading<'a> {
     }
 
     /// Sets the types of the rows of a table. Rows of types that are not requested are left out.
-    pub(super) fn choose(&self, types: Option<TypeColumn>) {
+    pub(super) fn set_types(&self, types: Option<TypeColumn>) {
         // One reading reads one table.
         _ = types.map(|types| self.types.set(types));
     }
@@ -181,7 +181,7 @@ impl<'a> Reading<'a> {
     }
 
     /// Records the note that a column named as types is not read, since `what` is not a particle type.
-    pub(super) fn refuse_types(&self, what: &str) {
+    pub(super) fn note_unread_types(&self, what: &str) {
         // One reading reads one table.
         _ = self.other_types.set(format!("types are not read: {what} is not {}", <u8 as Target>::MUST));
     }
@@ -206,16 +206,16 @@ impl<'a> Reading<'a> {
     /// this range.
     pub(super) fn places(&self, all: u64) -> Range<u64> {
         let Some(part) = self.part else { return 0..all };
-        let places = self.places.get_or_init(|| Places::of(part, all, &self.keep));
+        let places = self.places.get_or_init(|| RowRange::of(part, all, &self.keep));
         // All columns have the same number of rows.
-        if places.all == all { places.range.clone() } else { Places::of(part, all, &self.keep).range }
+        if places.all == all { places.range.clone() } else { RowRange::of(part, all, &self.keep).range }
     }
 
     /// Returns this part's share of `all`, the list of all rows that are kept.
     #[cfg(feature = "parquet")]
-    pub(super) fn own<T: Copy>(&self, all: Vec<T>) -> Vec<T> {
+    pub(super) fn share_of<T: Copy>(&self, all: Vec<T>) -> Vec<T> {
         match self.places.get() {
-            Some(Places { rows, .. }) => all.get(rows.start as usize..rows.end as usize).unwrap_or_default().to_vec(),
+            Some(RowRange { rows, .. }) => all.get(rows.start as usize..rows.end as usize).unwrap_or_default().to_vec(),
             None => all,
         }
     }
@@ -227,8 +227,8 @@ impl<'a> Reading<'a> {
 
     /// Returns the mass of all particles. `None` if it is not above 0, and in a part whose share was summed:
     /// [`Reading::slice`] returns that share.
-    pub(super) fn matter(&self, matter: Matter) -> Option<f64> {
-        let Matter { mut known, share } = matter;
+    pub(super) fn matter(&self, matter: TotalMass) -> Option<f64> {
+        let TotalMass { mut known, share } = matter;
         match (self.part, share) {
             (Some(part), Some(mut share)) => {
                 if part.index == 0 {
@@ -260,8 +260,7 @@ impl<'a> Reading<'a> {
     /// Returns an error if a file changed since it was first opened.
     pub(super) fn finish(self) -> Result<()> {
         for (path, stamp) in self.stamps.into_inner().unwrap_or_else(PoisonError::into_inner) {
-            let meta =
-                std::fs::metadata(&path).map_err(|error| Error::io(&path, "cannot be looked at again", error))?;
+            let meta = std::fs::metadata(&path).map_err(|error| Error::io(&path, "cannot read metadata", error))?;
             if Stamp::of(&meta) != stamp {
                 return Err(changed(&path));
             }
@@ -308,5 +307,5 @@ impl<'a> Reading<'a> {
 }
 
 fn changed(path: &Path) -> Error {
-    Error::file(path, "changed while it was read; read it again when nothing writes to it")
+    Error::file(path, "changed while it was read; read it again when no program writes to it")
 }

@@ -10,11 +10,6 @@ use crate::parquet::Parquet;
 use ropewalk::{Error, Result};
 
 use crate::abacus::Abacus;
-use crate::cloud::fits::Fits;
-use crate::cloud::las::Las;
-use crate::cloud::obj::Obj;
-use crate::cloud::pcd::Pcd;
-use crate::cloud::ply::Ply;
 use crate::file_format::FileFormat;
 use crate::gadget::Gadget;
 use crate::genericio::GenericIo;
@@ -22,7 +17,12 @@ use crate::hdf5::Hdf5;
 use crate::npy::Npy;
 use crate::npz::Npz;
 use crate::ramses::Ramses;
-use crate::spool::GZIP;
+use crate::records::fits::Fits;
+use crate::records::las::Las;
+use crate::records::obj::Obj;
+use crate::records::pcd::Pcd;
+use crate::records::ply::Ply;
+use crate::temp_file::GZIP;
 use crate::text::TextTable;
 use crate::tipsy::Tipsy;
 use crate::unreadable;
@@ -31,7 +31,7 @@ use crate::unreadable;
 const BY_PATH: &[&dyn FileFormat] = &[&Ramses];
 /// Formats with a signature in their first bytes, in the order in which they are tried. Tipsy has the weakest
 /// signature.
-const MARKED: &[&dyn FileFormat] = &[
+const WITH_SIGNATURE: &[&dyn FileFormat] = &[
     &Gadget,
     &Npy,
     &Hdf5,
@@ -50,7 +50,7 @@ const MARKED: &[&dyn FileFormat] = &[
 const TEXT: &[&dyn FileFormat] = &[&Obj, &TextTable];
 
 /// The error message for other binary files.
-const UNKNOWN: &str = "is binary, and in no format that is read: Gadget, Tipsy, GenericIO, HDF5 of simulations, RAMSES, Abacus, \
+const UNKNOWN: &str = "is binary and in an unsupported format; supported are Gadget, Tipsy, GenericIO, HDF5 of simulations, RAMSES, Abacus, \
                        NumPy arrays and archives, Parquet, FITS tables, LAS, PCD, PLY";
 
 /// The format of a file, detected from its first bytes.
@@ -69,7 +69,7 @@ impl Detected {
     pub(super) fn format(self, path: &Path) -> Result<&'static dyn FileFormat> {
         match self {
             Self::Known(format) => Ok(format),
-            Self::Gzip => Err(Error::file(path, "is compressed twice; uncompress it once")),
+            Self::Gzip => Err(Error::file(path, "is compressed twice; uncompress it once (gzip -d)")),
             Self::Unreadable(what) => Err(Error::file(path, what)),
         }
     }
@@ -77,7 +77,8 @@ impl Detected {
 
 /// Returns the format of a file whose first 4096 bytes are `prefix`.
 pub(super) fn detect(prefix: &[u8]) -> Detected {
-    let first = |formats: &[&'static dyn FileFormat]| formats.iter().copied().find(|format| format.sniff(prefix));
+    let first =
+        |formats: &[&'static dyn FileFormat]| formats.iter().copied().find(|format| format.recognises_prefix(prefix));
     if prefix.starts_with(GZIP) {
         return Detected::Gzip;
     }
@@ -85,10 +86,10 @@ pub(super) fn detect(prefix: &[u8]) -> Detected {
     if unreadable::is_marked(prefix, b"PAR1") {
         return Detected::Unreadable("is a Parquet table, which needs the feature `parquet`");
     }
-    if let Some(format) = first(MARKED) {
+    if let Some(format) = first(WITH_SIGNATURE) {
         return Detected::Known(format);
     }
-    if let Some(why) = unreadable::sniff(prefix) {
+    if let Some(why) = unreadable::recognises_prefix(prefix) {
         return Detected::Unreadable(why);
     }
     match first(TEXT).filter(|_| !prefix.contains(&0)) {
@@ -99,10 +100,10 @@ pub(super) fn detect(prefix: &[u8]) -> Detected {
 
 /// Returns the format that the name of a path and the files beside it show.
 pub(super) fn owner(path: &Path) -> Option<&'static dyn FileFormat> {
-    BY_PATH.iter().copied().find(|format| format.owns(path))
+    BY_PATH.iter().copied().find(|format| format.recognises_path(path))
 }
 
 /// All formats.
 pub(super) fn formats() -> impl Iterator<Item = &'static dyn FileFormat> {
-    [MARKED, BY_PATH, TEXT].into_iter().flatten().copied()
+    [WITH_SIGNATURE, BY_PATH, TEXT].into_iter().flatten().copied()
 }

@@ -22,7 +22,7 @@ use ropewalk::{Error, ErrorKind, Result};
 /// The minimum and the maximum number of bytes read at either end of a file.
 const BLOCK: [usize; 2] = [1 << 12, 1 << 16];
 /// Target for the number of bytes read at the beginnings of all files together.
-const ALL: usize = 1 << 22;
+const TOTAL_BYTES: usize = 1 << 22;
 
 /// The description of a file by one rank.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -110,7 +110,7 @@ pub fn agree_on_files(ranks: &dyn Communicator, path: impl AsRef<Path>) -> Resul
 /// Extracts a number from a stamp.
 type PartOf = fn(&Stamp) -> u64;
 /// Formats such a number for an error message.
-type Said = fn(u64) -> String;
+type Describe = fn(u64) -> String;
 
 /// Describes the first file that differs between ranks, and the difference.
 fn difference(files: &[Files<'_>]) -> String {
@@ -127,7 +127,7 @@ fn difference(files: &[Files<'_>]) -> String {
         }
         let stamps: Vec<Stamp> = stamps.into_iter().flatten().collect();
         let same = |part: fn(&Stamp) -> u64| stamps.iter().all(|stamp| part(stamp) == part(&stamps[0]));
-        let what: (PartOf, Said) = match () {
+        let what: (PartOf, Describe) = match () {
             () if !same(|stamp| stamp.bytes) => (|stamp| stamp.bytes, |bytes| format!("has {bytes} bytes")),
             () if !same(|stamp| stamp.checksum) => {
                 (|stamp| stamp.checksum, |checksum| format!("has contents with the checksum {checksum:016x}"))
@@ -147,20 +147,20 @@ fn difference(files: &[Files<'_>]) -> String {
         let b0 = b.0.split_once(' ').map_or(b.0.as_str(), |(_, rest)| rest);
         return format!("{text} {} on {} and {b0} on {}; all ranks must read the same files", a.0, a.1, b.1);
     }
-    "ranks read other files; all ranks must read the same files".into()
+    "ranks read different files; all ranks must read the same files".into()
 }
 
 /// Lists the numbers of the ranks that `is_wanted` selects, at most the first eight.
 fn listed<T>(all: &[T], is_wanted: impl Fn(&T) -> bool) -> String {
-    const MOST: usize = 8;
+    const MAX_LISTED: usize = 8;
     let ranks: Vec<usize> = all.iter().enumerate().filter(|(_, one)| is_wanted(one)).map(|(rank, _)| rank).collect();
     let mut text = if ranks.len() == 1 { "rank ".to_string() } else { "ranks ".to_string() };
-    for (at, rank) in ranks.iter().take(MOST).enumerate() {
+    for (at, rank) in ranks.iter().take(MAX_LISTED).enumerate() {
         // Writing to a string cannot fail.
         _ = write!(text, "{}{rank}", if at > 0 { ", " } else { "" });
     }
-    if ranks.len() > MOST {
-        _ = write!(text, " and {} more", ranks.len() - MOST);
+    if ranks.len() > MAX_LISTED {
+        _ = write!(text, " and {} more", ranks.len() - MAX_LISTED);
     }
     text
 }
@@ -170,7 +170,7 @@ fn described(path: &Path) -> (Vec<u8>, Vec<Stamp>) {
     let files = crate::parts(path).into_iter().chain(crate::companions(path));
     let mut files: Vec<_> = files.filter(|file| file.is_file()).collect();
     files.sort_by(|a, b| a.file_name().cmp(&b.file_name()));
-    let block = (ALL / files.len().max(1)).clamp(BLOCK[0], BLOCK[1]);
+    let block = (TOTAL_BYTES / files.len().max(1)).clamp(BLOCK[0], BLOCK[1]);
     let (mut names, mut stamps) = (vec![], vec![]);
     for file in files {
         let name = file.file_name().unwrap_or_default().as_encoded_bytes();

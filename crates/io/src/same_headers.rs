@@ -9,7 +9,7 @@ use ropewalk::{Error, Result};
 pub(super) fn check_same(first: &[(&'static str, String)], here: &[(&'static str, String)], path: &Path) -> Result<()> {
     for ((name, first), (_, here)) in first.iter().zip(here) {
         if first != here {
-            let message = format!("its header has {name} {here}, that of the first file has {first}");
+            let message = format!("its header has {name} {here}, but that of the first file has {first}");
             return Err(Error::file(path, message));
         }
     }

@@ -49,7 +49,7 @@ impl Source {
 
     /// Returns the metadata of the open file.
     pub(super) fn metadata(&self) -> Result<fs::Metadata> {
-        self.file.metadata().map_err(|error| Error::io(&self.path, "cannot be looked at", error))
+        self.file.metadata().map_err(|error| Error::io(&self.path, "cannot read metadata", error))
     }
 
     pub(super) fn at(&self) -> u64 {
@@ -83,7 +83,7 @@ impl Source {
         let n = into.len() as u64;
         if n > self.left() {
             let (at, left) = (self.at, self.left());
-            return Err(self.error(format!("truncated: {n} bytes are due at byte {at}, {left} are there")));
+            return Err(self.error(format!("truncated: expected {n} bytes at byte {at}, got {left}")));
         }
         let at = self.at;
         self.file

@@ -60,7 +60,7 @@ impl TableFormat {
             "hdf5" | "h5" => Ok(Self::Hdf5),
             #[cfg(feature = "parquet")]
             "parquet" => Ok(Self::Parquet),
-            _ => Err(Error::file(path, format!("its ending says no format of tables; {ENDINGS} do"))),
+            _ => Err(Error::file(path, format!("unknown extension; use {ENDINGS}"))),
         }
     }
 }
@@ -142,7 +142,7 @@ impl<'a> TableWriter<'a> {
     /// if a name occurs twice or contains a slash, or if an entry has 64 kB or more.
     pub fn write(&self, mut out: impl Write + Send, format: TableFormat) -> Result<()> {
         if !self.members.is_empty() && format != TableFormat::Hdf5 {
-            let message = format!("{format} has no place for lists of members; HDF5 has");
+            let message = format!("{format} cannot store member lists; use HDF5");
             return Err(Error::write(io::Error::new(io::ErrorKind::Unsupported, message)));
         }
         match format {
@@ -252,12 +252,15 @@ mod tests {
     fn what_a_format_has_no_place_for() {
         let members = [("offsets", Values::Integers(vec![0]))];
         let error = |table: TableWriter<'_>, format| table.write(vec![], format).unwrap_err().to_string();
-        assert!(error(TableWriter::new(&[]).members(&members), TableFormat::Csv).starts_with("CSV has no place for"));
+        assert!(
+            error(TableWriter::new(&[]).members(&members), TableFormat::Csv)
+                .starts_with("CSV cannot store member lists")
+        );
         let columns = [0, 1].map(|n| Column::new("x", Values::Numbers(vec![0.0; n])));
         assert!(error(TableWriter::new(&columns), TableFormat::Hdf5).contains("column x has 1 values"));
         let columns = [Column::new("a/b", Values::Numbers(vec![]))];
         assert!(error(TableWriter::new(&columns), TableFormat::Hdf5).contains("\"a/b\""));
         let message = TableFormat::of("halos").unwrap_err().to_string();
-        assert_eq!(message, format!("halos: its ending says no format of tables; {ENDINGS} do"));
+        assert_eq!(message, format!("halos: unknown extension; use {ENDINGS}"));
     }
 }

@@ -4,12 +4,12 @@
 //! numbers are left out. An unreadable column is an error if the caller chose it, or if it has the name of a
 //! coordinate or of another requested quantity.
 
-use crate::csv_columns::{ADVICE, Columns};
 use crate::reading::Reading;
+use crate::table_columns::{ADVICE, Columns};
 
 /// A column of a table.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(super) struct Typed {
+pub(super) struct TypedColumn {
     pub name: String,
     /// The kind of its values, if they cannot be read as numbers.
     pub unread: Option<&'static str>,
@@ -23,8 +23,8 @@ pub(super) struct Typed {
 ///
 /// Errors: as [`Columns::named_of`]; a column of numbers that cannot be read, if all columns of numbers are
 /// coordinates.
-pub(super) fn choose_typed(typed: &[Typed], chosen: &[String], reading: &Reading<'_>) -> Result<Columns, String> {
-    if reading.is_of_fields {
+pub(super) fn choose_typed(typed: &[TypedColumn], chosen: &[String], reading: &Reading<'_>) -> Result<Columns, String> {
+    if reading.reads_fields {
         return fields(typed, chosen);
     }
     let why = |place: usize| -> Option<String> {
@@ -35,20 +35,20 @@ pub(super) fn choose_typed(typed: &[Typed], chosen: &[String], reading: &Reading
     let names = typed.iter().map(|column| column.name.clone()).collect();
     let columns = Columns::named_of(names, &why, &reading.options.clone().columns(chosen))?;
     let numbers = typed.iter().find(|column| column.unread.is_some() && column.is_of_numbers);
-    match numbers.filter(|_| columns.is_rest() && chosen.is_empty()) {
-        Some(column) => Err(format!("{}. {ADVICE}", unreadable(column))),
+    match numbers.filter(|_| columns.is_fallback() && chosen.is_empty()) {
+        Some(column) => Err(format!("{}; {ADVICE}", unreadable(column))),
         None => Ok(columns),
     }
 }
 
 const INDEX: &str = "an index of a pandas table";
 
-fn is_index(column: &Typed) -> bool {
+fn is_index(column: &TypedColumn) -> bool {
     column.is_index && !column.name.eq_ignore_ascii_case("id")
 }
 
 /// Chooses fields: those that `chosen` names, or all columns of numbers except an index.
-fn fields(typed: &[Typed], chosen: &[String]) -> Result<Columns, String> {
+fn fields(typed: &[TypedColumn], chosen: &[String]) -> Result<Columns, String> {
     let names: Vec<String> = typed.iter().map(|column| column.name.clone()).collect();
     if !chosen.is_empty() {
         let columns = Columns::fields(names, typed.len(), chosen)?;
@@ -65,7 +65,7 @@ fn fields(typed: &[Typed], chosen: &[String]) -> Result<Columns, String> {
     Ok(columns)
 }
 
-fn unreadable(column: &Typed) -> String {
+fn unreadable(column: &TypedColumn) -> String {
     let (name, what) = (column.name.escape_debug(), column.unread.unwrap_or_default());
     format!("column {name} holds {what}, which cannot be read as numbers")
 }

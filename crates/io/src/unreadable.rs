@@ -44,7 +44,7 @@ pub(super) fn is_marked(prefix: &[u8], letters: &[u8]) -> bool {
 }
 
 /// Returns the message for a file that begins with `prefix`, if its format is known and not supported.
-pub(super) fn sniff(prefix: &[u8]) -> Option<&'static str> {
+pub(super) fn recognises_prefix(prefix: &[u8]) -> Option<&'static str> {
     let is_it = |start: &[u8]| match LIKE_NAMES.contains(&start) {
         true => is_marked(prefix, start),
         false => prefix.starts_with(start),
@@ -96,13 +96,13 @@ mod tests {
             (b"FEA1\0\0", "Feather"),
             (b"Rar!\x1a\x07", "RAR"),
         ] {
-            let why = sniff(prefix).unwrap_or_default();
+            let why = recognises_prefix(prefix).unwrap_or_default();
             assert!(why.contains(said), "{said}: {why}");
         }
         for text in
             [&b"x,y\n1,2\n"[..], b"", b"1", b"[1 2]\n", b"BZ\n", b"FEA1,FEA2\n", b"ORC,ARROW1\r\n", b"Rar!,b", b"BZh,x"]
         {
-            assert_eq!(sniff(text), None);
+            assert_eq!(recognises_prefix(text), None);
         }
     }
 }

@@ -13,8 +13,8 @@ use yaml_rust2::parser::Parser;
 /// The maximum depth of nested lists and maps.
 const DEEPEST: usize = 32;
 /// The maximum number of nodes, and of bytes of their scalars, including copies.
-const MOST_NODES: usize = 1 << 16;
-const MOST_BYTES: usize = 1 << 24;
+const MAX_NODES: usize = 1 << 16;
+const MAX_BYTES: usize = 1 << 24;
 
 /// A scalar, preceded by the keys and list indices that lead to it.
 pub(super) type Scalar = (Vec<String>, String);
@@ -45,7 +45,7 @@ fn nodes(yaml: &str) -> Result<Vec<Node>, String> {
     let mut open: Vec<(usize, usize)> = vec![];
     let mut bytes = 0;
     loop {
-        let (event, _) = parser.next_token().map_err(|error| format!("is no YAML: {error}"))?;
+        let (event, _) = parser.next_token().map_err(|error| format!("is not YAML: {error}"))?;
         let at = nodes.len();
         match event {
             Event::StreamEnd => return Ok(nodes),
@@ -64,11 +64,11 @@ fn nodes(yaml: &str) -> Result<Vec<Node>, String> {
             }
             Event::MappingEnd | Event::SequenceEnd => {
                 nodes.push(Node::End);
-                let (anchor, start) = open.pop().ok_or("is no YAML")?;
+                let (anchor, start) = open.pop().ok_or("is not YAML")?;
                 anchors.insert(anchor, start..at + 1);
             }
             Event::Alias(anchor) => {
-                let copied = anchors.get(&anchor).cloned().ok_or("has an alias of what it is in")?;
+                let copied = anchors.get(&anchor).cloned().ok_or("has an alias of a node that contains it")?;
                 let copied = nodes[copied].to_vec();
                 bytes +=
                     copied.iter().map(|node| if let Node::Scalar(text) = node { text.len() } else { 0 }).sum::<usize>();
@@ -76,8 +76,8 @@ fn nodes(yaml: &str) -> Result<Vec<Node>, String> {
             }
             _ => {}
         }
-        if open.len() > DEEPEST || nodes.len() > MOST_NODES || bytes > MOST_BYTES {
-            return Err(format!("is nested deeper than {DEEPEST} or has more than {MOST_NODES} entries"));
+        if open.len() > DEEPEST || nodes.len() > MAX_NODES || bytes > MAX_BYTES {
+            return Err(format!("is nested deeper than {DEEPEST} or has more than {MAX_NODES} entries"));
         }
     }
 }
@@ -117,9 +117,9 @@ fn paths(nodes: Vec<Node>) -> Result<Vec<Scalar>, String> {
                         Nesting::List { .. } => 0,
                     };
                     bytes += nestings.iter().map(of_key).sum::<usize>();
-                    if bytes > MOST_BYTES {
+                    if bytes > MAX_BYTES {
                         return Err(format!(
-                            "has keys of more than {MOST_BYTES} bytes, counted for each entry below them"
+                            "has keys of more than {MAX_BYTES} bytes, counted for each entry below them"
                         ));
                     }
                     let steps = nestings.iter().map(|level| match level {

@@ -35,7 +35,7 @@ fn npy(shape: &str, descr: &str, bytes: usize) -> Vec<u8> {
 fn files_that_are_not_there() {
     let scratch = Scratch::new();
     assert_has(&error(&scratch, &scratch.path("no.gadget2"), &[]), &["no.gadget2", "No such file"]);
-    assert_has(&error(&scratch, &scratch.path(""), &[]), &["is a folder without a snapshot"]);
+    assert_has(&error(&scratch, &scratch.path(""), &[]), &["is a folder without Gadget snapshots"]);
     assert_has(&run(["info".as_ref(), scratch.path("no").as_os_str()]).error(), &["No such file"]);
 }
 

@@ -108,7 +108,7 @@ fn columns_that_are_coordinates() {
         "--min-pts=2".as_ref(),
         "--columns=1,2".as_ref(),
     ]);
-    assert!(line.error().contains("has no columns to choose"));
+    assert!(line.error().contains("whose columns cannot be chosen"));
 }
 
 #[test]

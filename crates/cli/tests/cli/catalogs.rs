@@ -44,7 +44,7 @@ fn several_at_once() {
     assert!(output.stdout == ecsv && output.stderr.contains("\nhalos "), "{}", output.stderr);
 
     let error = |options: &[&str]| halos(&sample(), &scratch.path("no"), options).error();
-    assert!(error(&["--catalog", "halos.txt"]).contains("--catalog halos.txt: its ending says no format"));
+    assert!(error(&["--catalog", "halos.txt"]).contains("--catalog halos.txt: unknown extension"));
     assert!(error(&["--catalog", "a/halos.csv"]).contains("must be a file name without a folder"));
     assert!(error(&["--catalog", "a.csv,a.csv"]).contains("used for two outputs"));
     assert!(error(&["--catalog", "-", "--linking-lengths", "0.1,0.2"]).contains("can go to standard output"));

@@ -102,7 +102,7 @@ fn advice_in_the_words_of_the_program() {
     let file = scratch.write("b.csv", "a,b,name\n1,2,u\n2,3,v\n").display().to_string();
     for command in [&["info", &file][..], &["kdist", &file, "--k", "1"], &["convert", &file, &out]] {
         let report = run(command).success();
-        has(&report, &["name (text). Choose the columns that are coordinates (--coordinates A,B)\n"]);
+        has(&report, &["name (text); choose the coordinate columns (--coordinates A,B)\n"]);
         assert!(!report.contains("ReadOptions") && !report.contains("Python"), "{report}");
     }
 }

@@ -59,7 +59,7 @@ fn what_is_made_up_or_rounded() {
     for name in ["points.hdf5", "points.gadget2"] {
         let text = report(name);
         assert!(text.contains("note: the redshift is not known and is written as 0\n"), "{text}");
-        assert!(text.contains("note: the unit of velocities is not known and is taken for km/s\n"), "{text}");
+        assert!(text.contains("note: the unit of velocities is not known and is assumed to be km/s\n"), "{text}");
         assert!(!text.contains("rounded"), "{text}");
     }
     let text = report("points.tipsy");
@@ -87,9 +87,9 @@ fn units_that_are_left_out() {
     let points =
         scratch.write("points.ecsv", format!("# %ECSV 1.0\n# ---\n# datatype:\n{columns}x,y,z,mass\n1,2,3,4\n"));
     for (ending, why) in [
-        ("csv", Some("the format has no place for them")),
-        ("gadget2", Some("the format has no place for them")),
-        ("npz", Some("the format has no place for them")),
+        ("csv", Some("the format cannot store them")),
+        ("gadget2", Some("the format cannot store them")),
+        ("npz", Some("the format cannot store them")),
         ("hdf5", Some("Hubble")),
         ("parquet", None),
     ] {
@@ -124,9 +124,9 @@ fn what_is_refused() {
         run(arguments.into_iter().chain(more.iter().copied())).error()
     };
     assert!(error("points.csv", &[]).contains("the output would replace the input"));
-    assert!(error("out.txt", &[]).contains("out.txt: its ending says no format of snapshots; it may be hdf5, h5,"));
+    assert!(error("out.txt", &[]).contains("out.txt: unknown extension; use hdf5, h5,"));
     assert!(error("out.npz", &["--format", "csv"]).contains("--format contradicts the ending"));
-    assert!(error("out.hdf5", &[]).contains("points have 2 components, Gadget's have 3"));
+    assert!(error("out.hdf5", &[]).contains("points have 2 components; Gadget's must have 3"));
     assert!(error("out.csv", &["--subsample", "2"]).contains("subsample is 2"));
     assert!(error("absent/out.csv", &[]).contains("absent"));
     let line = run(["convert", points.to_str().unwrap(), "-"]).line();

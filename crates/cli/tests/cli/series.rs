@@ -64,7 +64,11 @@ fn a_folder_each_and_no_work_twice() {
         "{}",
         output.stderr
     );
-    assert!(output.stderr.contains("snap_000.csv: line 2: 2 columns where the first line has 3"), "{}", output.stderr);
+    assert!(
+        output.stderr.contains("snap_000.csv: line 2: expected 3 columns as in the first line, got 2"),
+        "{}",
+        output.stderr
+    );
     assert_eq!(scratch.names("other"), ["snap_001", "snap_002"]);
 }
 
@@ -109,7 +113,7 @@ fn files_beside_an_array() {
     let error = |options: &[&str]| series(&[&of("x.npy")], &scratch.path("other"), options).error();
     assert!(error(&["--mass", &of("v.npy")]).contains("has 3 rows of 3 values; expected 3 rows of one value"));
     assert!(error(&["--velocities", &of("m.npy")]).contains("--velocities"));
-    assert!(error(&["--ids", &of("m.npy")]).contains("ids are integers"));
+    assert!(error(&["--ids", &of("m.npy")]).contains("ids must be integers"));
     assert!(error(&["--ids", &of("i.npy"), "--subsample", "0.5"]).contains("--subsample"));
     assert!(!scratch.path("other").exists());
 }

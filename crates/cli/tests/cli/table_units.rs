@@ -94,7 +94,7 @@ fn velocities_of_text() {
     let path = scratch.write("points.csv", "x,y,z,vx,vy,vz\n1,2,3,a,b,c\n1,2,4,a,b,c\n");
     let line = halos(&path, &scratch.path("no"), &["--eps", "1"]).error();
     assert!(
-        line.contains("column vx holds text, which cannot be read as numbers. Its name makes it a velocity: rename it"),
+        line.contains("column vx holds text, which cannot be read as numbers; its name makes it a velocity: rename it"),
         "{line}"
     );
     assert!(!line.contains("--coordinates"), "{line}");

@@ -96,7 +96,7 @@ fn notes_on_fields_targets_and_queries() {
         ["interpolate", &source, &fields, &target, "--method", "idw", "--k", "1", "--out", &out, "--json", &json];
     let said = [
         "fields: comments that are not used: line 1 'T in K'",
-        "fields: columns left out: name (text). Choose the fields that are wanted",
+        "fields: columns left out: name (text); choose the fields to read",
         "targets: columns left out: w (beside x, y). Choose",
     ];
     has(&run(command).success(), &said);

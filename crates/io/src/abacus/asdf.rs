@@ -22,7 +22,7 @@ const BLOCK: [u8; 4] = [0xd3, b'B', b'L', b'K'];
 /// The number of bytes in which the end of the tree is searched.
 const LONGEST_TREE: usize = 1 << 20;
 /// The minimum size of a block's header in bytes, excluding its first six.
-const LEAST: u16 = 48;
+const MIN_HEADER: u16 = 48;
 
 /// The tree and the blocks of a file.
 pub(super) struct Asdf {
@@ -58,12 +58,12 @@ impl Asdf {
         let start = source.prefix(LONGEST_TREE)?;
         let end = start.windows(5).position(|five| five == b"\n...\n");
         let Some(end) = end else {
-            return Err(source.error("has no end of its tree in the first megabyte (a line of three points)"));
+            return Err(source.error("has no end of its tree (a line `...`) in the first megabyte"));
         };
         // YAML treats the lines before its first directive as comments.
         let text = String::from_utf8_lossy(&start[..end + 5]);
         let Some(tree) = values(&text) else {
-            return Err(source.error("has a tree that is no YAML, is too deep, or has aliases"));
+            return Err(source.error("has a tree that is not YAML, is nested too deeply, or has too many entries"));
         };
         source.seek(end as u64 + 5)?;
         let mut blocks = vec![];
@@ -122,46 +122,47 @@ impl Asdf {
     pub(super) fn block(&self, name: &str, array: &Array, row: u64, reading: &Reading<'_>) -> Result<Block> {
         let refuse = |message: String| Error::file(&self.path, format!("array {name} {message}"));
         let Some(block) = self.blocks.get(array.source) else {
-            return Err(refuse(format!("is in block {}, of which there are {}", array.source, self.blocks.len())));
+            return Err(refuse(format!("is in block {}, but the file has {} blocks", array.source, self.blocks.len())));
         };
         let rows = array.shape.first().copied().unwrap_or(0);
         let bytes = u128::from(rows) * u128::from(row);
         if bytes > u128::from(block.bytes) {
-            return Err(refuse(format!("has {rows} rows of {row} bytes, its block has {} in all", block.bytes)));
+            return Err(refuse(format!("has {rows} rows of {row} bytes, but its block has {} bytes", block.bytes)));
         }
         match &block.code {
             [0, 0, 0, 0] if block.bytes > block.used => {
-                Err(refuse(format!("has a block that promises {} bytes and has {}", block.bytes, block.used)))
+                Err(refuse(format!("has a block that must have {} bytes, got {}", block.bytes, block.used)))
             }
             [0, 0, 0, 0] => Ok(Block { containers: vec![], ..*block }),
             b"blsc" => block
                 .unpacked(&mut reading.open(&self.path)?)
-                .map_err(|message| refuse(format!("cannot be unpacked: {message}"))),
-            code => Err(refuse(format!("is compressed by {}; Blosc (blsc) and none can be read", code.escape_ascii()))),
+                .map_err(|message| refuse(format!("cannot be decompressed: {message}"))),
+            code => Err(refuse(format!(
+                "is compressed by {}; it must be uncompressed or compressed by Blosc (blsc)",
+                code.escape_ascii()
+            ))),
         }
     }
 }
 
 impl Block {
     fn read(source: &mut Source, at: u64, header: u16) -> Result<Self> {
-        if header < LEAST {
-            return Err(
-                source.error(format!("the block at byte {at} has a header of {header} bytes; it has {LEAST} at least"))
-            );
+        if header < MIN_HEADER {
+            return Err(source.error(format!(
+                "the block at byte {at} has a header of {header} bytes; it must have at least {MIN_HEADER}"
+            )));
         }
         let after = source.at() + u64::from(header);
         let flags: [u8; 4] = source.array()?;
         let code = source.array()?;
         let [allocated, used, bytes] = [source.array()?, source.array()?, source.array()?].map(u64::from_be_bytes);
         if flags[3] & 1 != 0 {
-            return Err(
-                source.error(format!("the block at byte {at} goes on to the end of the file, which cannot be read"))
-            );
+            return Err(source.error(format!("the block at byte {at} is a streamed block, which is not supported")));
         }
         let there = source.len().saturating_sub(after);
         if allocated > there || used > allocated {
             return Err(source.error(format!(
-                "truncated: the block at byte {at} promises {used} bytes of {allocated}, {there} are there"
+                "truncated: expected {used} of {allocated} bytes in the block at byte {at}, got {there}"
             )));
         }
         source.seek(after + allocated)?;
@@ -170,17 +171,17 @@ impl Block {
 
     /// Returns the same block with its list of containers.
     fn unpacked(&self, source: &mut Source) -> std::result::Result<Self, String> {
-        let told = |error: Error| error.to_string();
+        let error_text = |error: Error| error.to_string();
         let (mut at, end, mut start) = (self.at, self.at + self.used, 0);
         let mut containers = vec![];
         while at < end {
             if end - at < 4 + HEADER {
-                return Err(format!("a container is due at byte {at}, {} bytes are there", end - at));
+                return Err(format!("expected a container at byte {at}, got {} bytes", end - at));
             }
-            source.seek(at).map_err(told)?;
-            let size = u64::from(source.u32(true).map_err(told)?);
+            source.seek(at).map_err(error_text)?;
+            let size = u64::from(source.u32(true).map_err(error_text)?);
             if size > end - at - 4 {
-                return Err(format!("a container of {size} bytes is due at byte {at}, {} are there", end - at - 4));
+                return Err(format!("expected a container of {size} bytes at byte {at}, got {}", end - at - 4));
             }
             let container = Container::read(source, size)?;
             containers.push((start, container));
@@ -188,7 +189,7 @@ impl Block {
             at += 4 + size;
         }
         if start != self.bytes {
-            return Err(format!("its containers hold {start} bytes, {} are due", self.bytes));
+            return Err(format!("expected containers of {} bytes in total, got {start}", self.bytes));
         }
         Ok(Self { containers, ..*self })
     }
@@ -212,7 +213,7 @@ impl Block {
             let (place, rest) = out.split_at_mut((own.end - own.start) as usize);
             let within = own.start - start..own.end - start;
             let filled = container.fill(source, within, place);
-            filled.map_err(|message| source.error(format!("cannot be unpacked: {message}")))?;
+            filled.map_err(|message| source.error(format!("cannot be decompressed: {message}")))?;
             out = rest;
         }
         Ok(())

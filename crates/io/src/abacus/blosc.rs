@@ -14,7 +14,7 @@ pub(super) const HEADER: u64 = 16;
 /// The maximum size of a block in bytes. Writers choose blocks that fit into a cache.
 const LARGEST_BLOCK: u64 = 1 << 26;
 /// The maximum compression ratio that is accepted. Real data hardly ever exceed it.
-const MOST_RATIO: u64 = 256;
+const MAX_RATIO: u64 = 256;
 
 const SHUFFLE: u8 = 1;
 const COPY: u8 = 2;
@@ -33,35 +33,39 @@ pub(super) struct Container {
     pub compressed: u64,
 }
 
-type Told<T> = std::result::Result<T, String>;
+type TextResult<T> = std::result::Result<T, String>;
 
-fn told(error: ropewalk::Error) -> String {
+fn error_text(error: ropewalk::Error) -> String {
     error.to_string()
 }
 
 impl Container {
     /// Reads the header of the container at the position of `source`. The container has at most `room` bytes.
-    pub(super) fn read(source: &mut Source, room: u64) -> Told<Self> {
+    pub(super) fn read(source: &mut Source, room: u64) -> TextResult<Self> {
         let at = source.at();
         if room < HEADER {
-            return Err(format!("a header of {HEADER} bytes is due at byte {at}, {room} are there"));
+            return Err(format!("expected a header of {HEADER} bytes at byte {at}, got {room}"));
         }
-        let [version, _, flags, word, header @ ..]: [u8; HEADER as usize] = source.array().map_err(told)?;
+        let [version, _, flags, word, header @ ..]: [u8; HEADER as usize] = source.array().map_err(error_text)?;
         let number = |i: usize| u64::from(u32::from_le_bytes(std::array::from_fn(|k| header[4 * i + k])));
         let (bytes, block, compressed) = (number(0), number(1), number(2));
         if !(1..=2).contains(&version) {
-            return Err(format!("version {version} of Blosc's format at byte {at}; 1 and 2 can be read"));
+            return Err(format!(
+                "version {version} of Blosc's format at byte {at} is not supported; it must be 1 or 2"
+            ));
         }
         if compressed < HEADER || compressed > room {
-            return Err(format!("{compressed} bytes are promised at byte {at}, {room} are there"));
+            return Err(format!("expected {compressed} bytes at byte {at}, got {room}"));
         }
-        if bytes > compressed * MOST_RATIO || block > LARGEST_BLOCK || (block == 0 && bytes > 0) {
-            return Err(format!("{compressed} bytes at byte {at} promise {bytes} in blocks of {block}"));
+        if bytes > compressed * MAX_RATIO || block > LARGEST_BLOCK || (block == 0 && bytes > 0) {
+            return Err(format!(
+                "{compressed} bytes at byte {at} cannot decompress to {bytes} bytes in blocks of {block}"
+            ));
         }
         let own = Self { at, flags, word: usize::from(word.max(1)), bytes, block, compressed };
         let places = if flags & COPY != 0 { bytes } else { 4 * own.blocks() };
         if HEADER + places > compressed {
-            return Err(format!("{compressed} bytes at byte {at} have no room for {bytes} in blocks of {block}"));
+            return Err(format!("{compressed} bytes at byte {at} are too few for {bytes} bytes in blocks of {block}"));
         }
         Ok(own)
     }
@@ -71,10 +75,10 @@ impl Container {
     }
 
     /// Reads the range `range` of the decompressed content into `out`.
-    pub(super) fn fill(&self, source: &mut Source, range: Range<u64>, out: &mut [u8]) -> Told<()> {
+    pub(super) fn fill(&self, source: &mut Source, range: Range<u64>, out: &mut [u8]) -> TextResult<()> {
         if self.flags & COPY != 0 {
-            source.seek(self.at + HEADER + range.start).map_err(told)?;
-            return source.fill(out).map_err(told);
+            source.seek(self.at + HEADER + range.start).map_err(error_text)?;
+            return source.fill(out).map_err(error_text);
         }
         let mut out = out;
         for block in range.start / self.block..range.end.div_ceil(self.block) {
@@ -89,13 +93,13 @@ impl Container {
     }
 
     /// Reads and decompresses a block of `bytes` decompressed bytes.
-    fn block(&self, source: &mut Source, block: u64, bytes: usize) -> Told<Vec<u8>> {
-        source.seek(self.at + HEADER + 4 * block).map_err(told)?;
-        let start = u64::from(source.u32(false).map_err(told)?);
+    fn block(&self, source: &mut Source, block: u64, bytes: usize) -> TextResult<Vec<u8>> {
+        source.seek(self.at + HEADER + 4 * block).map_err(error_text)?;
+        let start = u64::from(source.u32(false).map_err(error_text)?);
         if start > self.compressed {
             return Err(format!("block {block} at byte {} begins beyond its end", self.at));
         }
-        source.seek(self.at + start).map_err(told)?;
+        source.seek(self.at + start).map_err(error_text)?;
         // The first bytes of all words are compressed together, then the second ones, and so on, except in a shorter
         // last block.
         let is_split = self.flags & WHOLE == 0 && self.word <= 16 && self.block as usize / self.word >= 128;
@@ -103,16 +107,16 @@ impl Container {
         let part = bytes / parts;
         let mut shuffled = vec![0; bytes];
         for out in shuffled.chunks_exact_mut(part.max(1)).take(parts) {
-            let size = u64::from(source.u32(false).map_err(told)?);
+            let size = u64::from(source.u32(false).map_err(error_text)?);
             if source.at() + size > self.at + self.compressed {
                 return Err(format!("block {block} at byte {} goes beyond its end", self.at));
             }
             if size == part as u64 {
-                source.fill(out).map_err(told)?;
+                source.fill(out).map_err(error_text)?;
                 continue;
             }
             let mut packed = vec![0; size as usize];
-            source.fill(&mut packed).map_err(told)?;
+            source.fill(&mut packed).map_err(error_text)?;
             self.unpack(&packed, out).map_err(|error| format!("block {block} at byte {}: {error}", self.at))?;
         }
         let is_shuffled = self.flags & SHUFFLE != 0 && self.word > 1;
@@ -123,7 +127,7 @@ impl Container {
         })
     }
 
-    fn unpack(&self, packed: &[u8], out: &mut [u8]) -> Told<()> {
+    fn unpack(&self, packed: &[u8], out: &mut [u8]) -> TextResult<()> {
         let due = out.len();
         let n = match self.flags >> 5 {
             1 => lz4_flex::block::decompress_into(packed, out).map_err(|error| error.to_string())?,
@@ -133,18 +137,18 @@ impl Container {
                 due
             }
             4 => {
-                let window = zstd_window(packed).ok_or("is no frame of Zstandard")?;
+                let window = zstd_window(packed).ok_or("is not a frame of Zstandard")?;
                 if window > (due as u64).max(1 << 23) {
-                    return Err(format!("asks for {window} bytes to unpack {due}"));
+                    return Err(format!("needs {window} bytes to decompress {due}"));
                 }
                 ruzstd::decoding::FrameDecoder::new().decode_all(packed, out).map_err(|error| error.to_string())?
             }
             other => {
                 let name = ["BloscLZ", "", "Snappy"].get(usize::from(other)).copied().unwrap_or("an unknown code");
-                return Err(format!("is compressed by {name}; Zstandard, LZ4 and zlib can be read"));
+                return Err(format!("is compressed by {name}; it must be compressed by Zstandard, LZ4 or zlib"));
             }
         };
-        if n == due { Ok(()) } else { Err(format!("unpacks to {n} bytes where {due} are due")) }
+        if n == due { Ok(()) } else { Err(format!("must decompress to {due} bytes, got {n}")) }
     }
 }
 

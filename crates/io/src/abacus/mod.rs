@@ -25,7 +25,7 @@ use unpack::{Unpacked, pid, rvint_position, rvint_velocity};
 use crate::contents::{Contents, Field, Role, TypeContents};
 use crate::expansion::Expansion;
 use crate::file_format::FileFormat;
-use crate::fill::{Rows, fill};
+use crate::read_columns::{RowSource, fill};
 use crate::reading::Reading;
 use crate::{Background, Format, Masses, Points, Snapshot, Table};
 
@@ -50,7 +50,7 @@ const ID: u64 = 8;
 pub(crate) struct Abacus;
 
 impl FileFormat for Abacus {
-    fn sniff(&self, prefix: &[u8]) -> bool {
+    fn recognises_prefix(&self, prefix: &[u8]) -> bool {
         prefix.starts_with(asdf::MAGIC)
     }
 
@@ -102,7 +102,7 @@ impl Scan {
                 asdf.names("data").iter().take(20).map(|name| name.escape_debug().to_string()).collect();
             let names = if names.is_empty() { "none".to_string() } else { names.join(", ") };
             let message =
-                format!("is an ASDF file without an array rvint or pack9, the particles of Abacus; its data: {names}");
+                format!("is an ASDF file without the particle array rvint or pack9 of Abacus; its arrays: {names}");
             return Err(Error::file(path, message));
         };
         let (datatype, width) = if name == "rvint" { ("int32", 3) } else { ("uint8", 9) };
@@ -122,7 +122,10 @@ impl Scan {
         }
         let header = |key: &str| USED.iter().zip(numbers).find(|(own, _)| **own == key).and_then(|(_, number)| number);
         let Some(box_size) = header("BoxSize").filter(|&side| side > 0.0) else {
-            return Err(Error::file(path, "has no BoxSize above 0 in its header, of which positions are parts"));
+            return Err(Error::file(
+                path,
+                "must have BoxSize above 0 in its header, because positions are fractions of the box",
+            ));
         };
         let (redshift, mass) = (header("Redshift"), header("ParticleMassHMsun").filter(|&mass| mass > 0.0));
         let background = Background {
@@ -158,7 +161,7 @@ impl Scan {
     fn warnings(&self) -> impl Iterator<Item = String> {
         let part = self.fraction.filter(|&fraction| fraction != 1.0).map(|fraction| {
             format!(
-                "it holds a part of the particles, {fraction}, as its header says; masses are those of single particles"
+                "its header says that it holds the fraction {fraction} of the particles; masses are those of single particles"
             )
         });
         part.into_iter().chain(self.expansion.note(&self.background, self.redshift))
@@ -206,7 +209,7 @@ fn inspect(path: &Path, reading: &Reading<'_>) -> Result<Contents> {
         None => scan.rows(),
         Some((block, scale)) => {
             let rows = pack9::File { reading, path, block: &block, rows: scan.rows(), scale };
-            rows.bands(pack9::Wanted::Positions)?.iter().map(Rows::len).sum()
+            rows.bands(pack9::Quantity::Positions)?.iter().map(RowSource::len).sum()
         }
     };
     let (name, mass) = ("particles".into(), scan.mass);
@@ -229,7 +232,7 @@ fn read(path: &Path, reading: &Reading<'_>) -> Result<Snapshot> {
     let (options, rows) = (reading.options, scan.rows());
     let unit = options.velocity_unit.unwrap_or(VelocityUnit::KM_S);
     let factor = options.velocity_factor(unit, scan.redshift, None).map_err(|error| Error::file(path, error))?;
-    let vectors = |pieces: Vec<Box<dyn Rows<f32> + '_>>| -> Result<Points> {
+    let vectors = |pieces: Vec<Box<dyn RowSource<f32> + '_>>| -> Result<Points> {
         Ok(Points::F32(Table::of(3, fill(reading, path, 3, &pieces)?)))
     };
     let (positions, velocities, rows) = match scan.pack9(path, reading)? {
@@ -241,7 +244,7 @@ fn read(path: &Path, reading: &Reading<'_>) -> Result<Snapshot> {
                 block: &'a Block,
                 rows: u64,
                 convert: F,
-            ) -> Vec<Box<dyn Rows<f32> + 'a>> {
+            ) -> Vec<Box<dyn RowSource<f32> + 'a>> {
                 vec![Box::new(Unpacked { reading, path, block, rows, row: ROW, width: 3, convert })]
             }
             let of = |velocity: Option<f64>| match velocity {
@@ -253,13 +256,13 @@ fn read(path: &Path, reading: &Reading<'_>) -> Result<Snapshot> {
         }
         Some((block, scale)) => {
             let file = pack9::File { reading, path, block: &block, rows, scale };
-            fn boxed<'a>(bands: Vec<pack9::Band<'a>>) -> Vec<Box<dyn Rows<f32> + 'a>> {
-                bands.into_iter().map(|band| Box::new(band) as Box<dyn Rows<f32>>).collect()
+            fn boxed<'a>(bands: Vec<pack9::Band<'a>>) -> Vec<Box<dyn RowSource<f32> + 'a>> {
+                bands.into_iter().map(|band| Box::new(band) as Box<dyn RowSource<f32>>).collect()
             }
-            let bands = file.bands(pack9::Wanted::Positions)?;
-            let particles = bands.iter().map(Rows::len).sum();
+            let bands = file.bands(pack9::Quantity::Positions)?;
+            let particles = bands.iter().map(RowSource::len).sum();
             let velocities = match options.velocities {
-                true => Some(vectors(boxed(file.bands(pack9::Wanted::Velocities(factor))?))?),
+                true => Some(vectors(boxed(file.bands(pack9::Quantity::Velocities(factor))?))?),
                 false => None,
             };
             (vectors(boxed(bands))?, velocities, particles)
@@ -294,7 +297,7 @@ fn ids(path: &Path, rows: u64, reading: &Reading<'_>) -> Result<Vec<u64>> {
         return Err(Error::file(path, message));
     }
     let block = &asdf.block(name, &array, ID, reading)?;
-    let piece: Box<dyn Rows<u64> + '_> =
+    let piece: Box<dyn RowSource<u64> + '_> =
         Box::new(Unpacked { reading, path, block, rows, row: ID, width: 1, convert: pid });
     fill(reading, path, 1, &[piece])
 }

@@ -11,7 +11,7 @@ use ropewalk::internals::parallel::map_tasks;
 use ropewalk::{Error, Result};
 
 use super::asdf::Block;
-use crate::fill::Rows;
+use crate::read_columns::RowSource;
 use crate::reading::Reading;
 
 /// Bytes of a row.
@@ -68,12 +68,12 @@ pub(super) struct Band<'a> {
     rows: std::ops::Range<u64>,
     particles: u64,
     cell: Option<Cell>,
-    wants: Wanted,
+    wants: Quantity,
 }
 
 /// The quantity to unpack from the rows.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) enum Wanted {
+pub(super) enum Quantity {
     Positions,
     /// Velocities, multiplied by a factor.
     Velocities(f64),
@@ -93,7 +93,7 @@ impl<'a> File<'a> {
     /// Returns bands of rows that can be unpacked independently.
     ///
     /// Errors: particles before the first cell.
-    pub(super) fn bands(self, wants: Wanted) -> Result<Vec<Band<'a>>> {
+    pub(super) fn bands(self, wants: Quantity) -> Result<Vec<Band<'a>>> {
         let bands = self.rows.div_ceil(BAND);
         let rows = |band: u64| band * BAND..((band + 1) * BAND).min(self.rows);
         let counted = map_tasks(bands as usize, 1, &|at| self.count(rows(at.start as u64)));
@@ -101,7 +101,7 @@ impl<'a> File<'a> {
         for (band, counted) in (0..).zip(counted) {
             let (particles, is_in_cell, last) = counted?;
             if cell.is_none() && !is_in_cell && particles > 0 {
-                return Err(Error::file(self.path, "has particles in pack9 before the header of a cell"));
+                return Err(Error::file(self.path, "array pack9 has particles before the first cell header"));
             }
             all.push(Band { file: self, rows: rows(band), particles, cell, wants });
             cell = last.or(cell);
@@ -127,7 +127,7 @@ impl<'a> File<'a> {
     }
 }
 
-impl Rows<f32> for Band<'_> {
+impl RowSource<f32> for Band<'_> {
     fn len(&self) -> u64 {
         self.particles
     }
@@ -148,11 +148,11 @@ impl Rows<f32> for Band<'_> {
             let (Some(cell), Some(out)) = (cell, out.next()) else { break };
             let [x, y, z, vx, vy, vz] = numbers(row).map(f64::from);
             *out = match self.wants {
-                Wanted::Positions => {
+                Quantity::Positions => {
                     let [a, b, c] = cell.middle;
                     [a + x * cell.length, b + y * cell.length, c + z * cell.length].map(|x| x as f32)
                 }
-                Wanted::Velocities(factor) => [vx, vy, vz].map(|v| (v * cell.velocity * factor) as f32),
+                Quantity::Velocities(factor) => [vx, vy, vz].map(|v| (v * cell.velocity * factor) as f32),
             };
         }
         Ok(())

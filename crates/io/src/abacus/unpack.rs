@@ -6,8 +6,8 @@
 use ropewalk::Result;
 
 use crate::abacus::asdf::Block;
-use crate::fill::Rows;
 use crate::number_types::Target;
+use crate::read_columns::RowSource;
 use crate::reading::Reading;
 
 /// Bytes of a band.
@@ -26,7 +26,7 @@ pub(super) struct Unpacked<'a, F> {
     pub convert: F,
 }
 
-impl<T: Target, F: Fn(&[u8], &mut [T]) + Sync> Rows<T> for Unpacked<'_, F> {
+impl<T: Target, F: Fn(&[u8], &mut [T]) + Sync> RowSource<T> for Unpacked<'_, F> {
     fn len(&self) -> u64 {
         self.rows
     }

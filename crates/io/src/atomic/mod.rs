@@ -21,7 +21,7 @@ use ropewalk::{Error, Result};
 /// Bytes written at a time.
 const CHUNK: usize = 1 << 18;
 /// Bytes written between two checks for cancellation.
-const LOOK: usize = 1 << 22;
+const CANCEL_CHECK_BYTES: usize = 1 << 22;
 
 /// A file that appears under its name only when it is complete, and then replaces an existing file.
 ///
@@ -88,8 +88,9 @@ impl AtomicFile {
             None => {
                 let mut target = path.to_path_buf();
                 if fs::symlink_metadata(path).is_ok_and(|own| own.is_symlink()) {
-                    target =
-                        path.canonicalize().map_err(|error| Error::io(path, "is a link that leads nowhere", error))?;
+                    target = path
+                        .canonicalize()
+                        .map_err(|error| Error::io(path, "is a link to a file that does not exist", error))?;
                     // The system may refuse to follow a link; opening the file detects that.
                     drop(open()?);
                 }
@@ -194,7 +195,7 @@ impl Write for AtomicFile {
     }
 
     fn write_all(&mut self, bytes: &[u8]) -> io::Result<()> {
-        bytes.chunks(LOOK).try_for_each(|part| {
+        bytes.chunks(CANCEL_CHECK_BYTES).try_for_each(|part| {
             check();
             let written = self.out.write_all(part);
             self.written += part.len() as u64;
@@ -251,7 +252,7 @@ fn rename_all(files: &mut [AtomicFile], unfinished: &mut Vec<PathBuf>) -> Result
     for file in files.iter() {
         let Some(temporary) = &file.temporary else { continue };
         if fs::metadata(temporary.target()).is_ok_and(|target| !target.is_file()) {
-            return Err(cannot_be_written(&file.name, "what has its name now is no file"));
+            return Err(cannot_be_written(&file.name, "its name now belongs to something that is not a regular file"));
         }
         if temporary.is_gone() {
             return Err(cannot_be_written(&file.name, "its temporary file is gone"));
@@ -268,7 +269,7 @@ fn rename_all(files: &mut [AtomicFile], unfinished: &mut Vec<PathBuf>) -> Result
         if let Some(temporary) = &mut file.temporary
             && let Err(error) = temporary.persist()
         {
-            let new = if done.is_empty() { String::new() } else { format!("; new are already {}", done.join(", ")) };
+            let new = if done.is_empty() { String::new() } else { format!("; already replaced: {}", done.join(", ")) };
             return Err(Error::io(&file.name, format!("cannot be written{new}"), error));
         }
         done.push(file.name.display().to_string());

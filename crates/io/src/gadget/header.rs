@@ -31,7 +31,7 @@ const FLAGS: [(usize, &str); 8] = [
 const LONG_TYPE: usize = 24;
 const LONG_REST: usize = 48;
 /// The maximum number of types in GADGET-4's header.
-const MOST_TYPES: usize = 32;
+const MAX_TYPES: usize = 32;
 
 impl Header {
     /// Returns the cosmology. Its density parameters are unknown if the header states no matter density.
@@ -122,10 +122,10 @@ impl Header {
         for t in 0..types {
             let (own, all) = (word(here + 8 * t), word(counts + 8 * t));
             if t >= 6 && (own > 0 || all > 0) {
-                return Err(format!("has {all} particles of type {t}; types 0 to 5 can be read"));
+                return Err(format!("has {all} particles of type {t}; types must be 0 to 5"));
             }
             if own > len {
-                return Err(format!("its header promises {own} particles of type {t}, but the file has {len} bytes"));
+                return Err(format!("its header declares {own} particles of type {t}, but the file has {len} bytes"));
             }
         }
         let of = |from: usize, t: usize| if t < types { word(from + 8 * t) } else { 0 };
@@ -165,7 +165,7 @@ impl Header {
         if !is_gadget4 && bytes[204..].iter().any(|&byte| byte != 0) {
             found.push("bytes 204 to 255".into());
         }
-        (!found.is_empty()).then(|| format!("its header has what is not used: {}", found.join(", ")))
+        (!found.is_empty()).then(|| format!("its header has unused entries: {}", found.join(", ")))
     }
 
     /// Returns an error if a value of the header is impossible.
@@ -229,7 +229,7 @@ pub(super) struct Layout {
 
 impl Layout {
     /// Returns the layout of a file that begins with `prefix`: the marker of the header, or of the label before it.
-    pub(super) fn sniff(prefix: &[u8]) -> Option<Self> {
+    pub(super) fn recognises_prefix(prefix: &[u8]) -> Option<Self> {
         let (marker, rest) = prefix.split_first_chunk::<4>()?;
         let (big_endian, labels) = match marker {
             [0, 1, 0, 0] => (false, false),
@@ -254,7 +254,7 @@ impl Layout {
 /// Returns `true` if GADGET-4's header has this number of bytes for some number of types.
 fn is_long(bytes: u64) -> bool {
     let of_types = bytes.checked_sub(LONG_REST as u64).filter(|of_types| of_types % LONG_TYPE as u64 == 0);
-    of_types.is_some_and(|of_types| (1..=MOST_TYPES as u64).contains(&(of_types / LONG_TYPE as u64)))
+    of_types.is_some_and(|of_types| (1..=MAX_TYPES as u64).contains(&(of_types / LONG_TYPE as u64)))
 }
 
 /// Returns the byte order (`true` for big-endian) of a file that begins with GADGET-4's header; `None` for other

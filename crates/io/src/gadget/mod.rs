@@ -20,26 +20,26 @@ use header::Layout;
 use ropewalk::halo::MassSum;
 use ropewalk::units::{KnownUnits, VelocityUnit};
 use ropewalk::{Error, Result};
-use scan::{Block, Field, Part, bytes_per_value, part, scan_all, scan_present, unread};
+use scan::{Block, Field, SnapshotFile, bytes_per_value, part, scan_all, scan_present, unread};
 
 use crate::columns::{Column, sum};
 use crate::contents::{Contents, Field as Stored, Role, TypeContents};
 use crate::file_format::FileFormat;
-use crate::fill::{Constant, Plain, Rows, fill};
 use crate::gadget_header::Header;
-use crate::matter::Matter;
 use crate::number_types::{Number, Word};
+use crate::read_columns::{ConstantRows, ContiguousRows, RowSource, fill};
 use crate::reading::Reading;
 use crate::snapshot::TypeRun;
 use crate::split_files::ends_with_number;
+use crate::total_mass::TotalMass;
 use crate::{Masses, Points, Snapshot, Table};
 
 /// The format of Gadget-2 and GADGET-4 binary snapshots.
 pub(crate) struct Gadget;
 
 impl FileFormat for Gadget {
-    fn sniff(&self, prefix: &[u8]) -> bool {
-        Layout::sniff(prefix).is_some()
+    fn recognises_prefix(&self, prefix: &[u8]) -> bool {
+        Layout::recognises_prefix(prefix).is_some()
     }
 
     fn read(&self, path: &Path, reading: &Reading<'_>) -> Result<Snapshot> {
@@ -83,7 +83,7 @@ impl FileFormat for Gadget {
 fn inspect(path: &Path, reading: &Reading<'_>) -> Result<Contents> {
     let (first, others, missing) = scan_present(path, reading)?;
     let (header, format) = (first.header.clone(), first.layout.format());
-    let parts: Vec<Part> = std::iter::once(first).chain(others).collect();
+    let parts: Vec<SnapshotFile> = std::iter::once(first).chain(others).collect();
     let mut types = vec![];
     for (t, &count) in header.counts.iter().enumerate().filter(|(_, count)| **count > 0) {
         let mut fields = vec![];
@@ -129,7 +129,7 @@ fn read(path: &Path, reading: &Reading<'_>) -> Result<Snapshot> {
     let (header, format, options) = (first.header.clone(), first.layout.format(), reading.options);
     let counts: Vec<(u8, u64)> = (0..).zip(header.counts).collect();
     let types = reading.wanted_types(path, &counts)?;
-    let parts: Vec<Part> = std::iter::once(first).chain(others).collect();
+    let parts: Vec<SnapshotFile> = std::iter::once(first).chain(others).collect();
 
     let velocity_unit = options.velocity_unit.unwrap_or(header.velocity_unit());
     let epoch = header.epoch();
@@ -147,7 +147,7 @@ fn read(path: &Path, reading: &Reading<'_>) -> Result<Snapshot> {
     let none = Points::F32(Table::of(3, Vec::new()));
     let masses = if options.masses { columns.masses(&header)? } else { Masses::Unknown };
     // A corrupt block of masses is reported only where the mass is used.
-    let matter = columns.matter(&masses, counts.len() == types.len()).unwrap_or_else(|_| Some(Matter::broken()));
+    let matter = columns.matter(&masses, counts.len() == types.len()).unwrap_or_else(|_| Some(TotalMass::broken()));
     // The mass in one part does not determine the mass of the whole.
     let matter = matter.filter(|_| !is_alone).and_then(|matter| reading.matter(matter));
     Ok(Snapshot {
@@ -178,13 +178,13 @@ fn read(path: &Path, reading: &Reading<'_>) -> Result<Snapshot> {
 struct Columns<'a> {
     path: &'a Path,
     reading: &'a Reading<'a>,
-    parts: &'a [Part],
+    parts: &'a [SnapshotFile],
     types: &'a [u8],
 }
 
 impl<'a> Columns<'a> {
     /// Returns pairs of part and type, in the order of the particles.
-    fn pieces(&self) -> impl Iterator<Item = (&'a Part, usize)> {
+    fn pieces(&self) -> impl Iterator<Item = (&'a SnapshotFile, usize)> {
         let types = self.types;
         self.parts.iter().flat_map(move |part| types.iter().map(move |&t| (part, usize::from(t))))
     }
@@ -192,15 +192,15 @@ impl<'a> Columns<'a> {
     /// Returns the rows of a type in a part, with values converted by `convert`.
     fn plain<W: Word + Sync, T, F: Fn(W) -> T + Sync + 'a>(
         &self,
-        part: &'a Part,
+        part: &'a SnapshotFile,
         t: usize,
         block: Block,
         field: Field,
         convert: F,
-    ) -> Plain<'a, W, F> {
+    ) -> ContiguousRows<'a, W, F> {
         let width = field.width();
         let before: u64 = (0..t).map(|t| part.values(field, t)).sum();
-        Plain {
+        ContiguousRows {
             reading: self.reading,
             path: &part.path,
             at: block.at + before * block.bytes,
@@ -220,8 +220,10 @@ impl<'a> Columns<'a> {
         F: Fn(W) -> T + Sync + Copy + 'a,
     {
         let pieces = self.pieces().filter_map(|(part, t)| Some((part, t, part.block(field)?)));
-        let rows: Vec<Box<dyn Rows<T> + '_>> = pieces
-            .map(|(part, t, block)| Box::new(self.plain::<W, T, F>(part, t, block, field, convert)) as Box<dyn Rows<T>>)
+        let rows: Vec<Box<dyn RowSource<T> + '_>> = pieces
+            .map(|(part, t, block)| {
+                Box::new(self.plain::<W, T, F>(part, t, block, field, convert)) as Box<dyn RowSource<T>>
+            })
             .collect();
         fill(self.reading, self.path, field.width() as usize, &rows)
     }
@@ -262,7 +264,7 @@ impl<'a> Columns<'a> {
         if bytes.is_none() && present.contains(&0.0) {
             return Ok(Masses::Unknown);
         }
-        let pieces = self.pieces().map(|(part, t)| -> Box<dyn Rows<f64> + '_> {
+        let pieces = self.pieces().map(|(part, t)| -> Box<dyn RowSource<f64> + '_> {
             let mass = header.mass_table[t];
             match part.block(Field::Mass).filter(|_| mass == 0.0) {
                 Some(block) if bytes == Some(4) => {
@@ -270,7 +272,7 @@ impl<'a> Columns<'a> {
                 }
                 Some(block) => Box::new(self.plain(part, t, block, Field::Mass, move |m: f64| m * each)),
                 // The type has one mass, or the part has no particles with masses, and so no block.
-                None => Box::new(Constant { rows: part.here[t], value: mass * each }),
+                None => Box::new(ConstantRows { rows: part.here[t], value: mass * each }),
             }
         });
         Ok(Masses::Each(fill(self.reading, self.path, 1, &pieces.collect::<Vec<_>>())?))
@@ -278,14 +280,14 @@ impl<'a> Columns<'a> {
 
     /// Returns the mass of all particles of all types; `None` if some have no mass. If masses of all types were read,
     /// they are in `read`. Otherwise they are read here in chunks: those of all files, or this part's share.
-    fn matter(&self, read: &Masses, is_all_types: bool) -> Result<Option<Matter>> {
+    fn matter(&self, read: &Masses, is_all_types: bool) -> Result<Option<TotalMass>> {
         if let Masses::Each(own) = read
             && is_all_types
             && self.reading.keep.is_all()
         {
-            return Ok(Some(Matter { share: Some(MassSum::of(own)), ..Matter::default() }));
+            return Ok(Some(TotalMass { share: Some(MassSum::of(own)), ..TotalMass::default() }));
         }
-        let mut matter = Matter::default();
+        let mut matter = TotalMass::default();
         for part in self.parts {
             for t in (0..6).filter(|&t| part.here[t] > 0) {
                 let (n, each) = (part.here[t], part.header.mass_table[t]);

@@ -50,7 +50,7 @@ pub(super) struct Block {
 }
 
 /// One scanned file.
-pub(super) struct Part {
+pub(super) struct SnapshotFile {
     pub path: PathBuf,
     pub layout: Layout,
     pub header: Header,
@@ -60,12 +60,12 @@ pub(super) struct Part {
     blocks: [Option<Block>; 4],
     /// The note on entries of the header that are not used.
     pub flags: Option<String>,
-    unread: Unread,
+    unread: UnreadData,
 }
 
 /// The data between and after the blocks that are read.
 #[derive(Default)]
-struct Unread {
+struct UnreadData {
     /// The labels of the blocks.
     labels: Vec<String>,
     /// The number of blocks without labels.
@@ -74,7 +74,7 @@ struct Unread {
     bytes: u64,
 }
 
-impl Part {
+impl SnapshotFile {
     pub(super) fn block(&self, field: Field) -> Option<Block> {
         self.blocks[field as usize]
     }
@@ -94,10 +94,10 @@ impl Part {
 }
 
 /// The maximum number of blocks without labels that are counted.
-const MOST_BLOCKS: usize = 1000;
+const MAX_BLOCKS: usize = 1000;
 
 /// Returns notes on the data that no reader uses, of all parts.
-pub(super) fn unread(parts: &[Part]) -> Vec<String> {
+pub(super) fn unread(parts: &[SnapshotFile]) -> Vec<String> {
     let mut labels: Vec<&str> = vec![];
     for label in parts.iter().flat_map(|part| &part.unread.labels) {
         if !labels.contains(&label.as_str()) {
@@ -110,11 +110,11 @@ pub(super) fn unread(parts: &[Part]) -> Vec<String> {
     }
     let nameless = parts.iter().map(|part| part.unread.nameless).max().unwrap_or(0);
     if nameless > 0 {
-        notes.push(format!("{nameless} blocks follow those that are read, and have no names"));
+        notes.push(format!("{nameless} blocks without names are not read"));
     }
     if let Some(part) = parts.iter().find(|part| part.unread.bytes > 0) {
         let (bytes, path) = (part.unread.bytes, part.path.display());
-        notes.push(format!("{bytes} bytes at the end of {path} are no whole block and are not read"));
+        notes.push(format!("{bytes} bytes at the end of {path} are not a complete block and are not read"));
     }
     notes
 }
@@ -127,7 +127,7 @@ pub(super) fn part(base: &Path, k: u32) -> PathBuf {
 }
 
 /// Returns the bytes per value of `field`, if all parts with such values agree; `None` if no part has the block.
-pub(super) fn bytes_per_value(parts: &[Part], field: Field) -> Result<Option<u64>> {
+pub(super) fn bytes_per_value(parts: &[SnapshotFile], field: Field) -> Result<Option<u64>> {
     let mut owners = parts.iter().filter(|part| part.all_values(field) > 0);
     let Some(first) = owners.next() else { return Ok(None) };
     let expected = first.block(field).map(|block| block.bytes);
@@ -145,11 +145,11 @@ pub(super) fn bytes_per_value(parts: &[Part], field: Field) -> Result<Option<u64
 
 /// Scans all files of the snapshot that `path` names or belongs to, and checks that they agree. Returns the first
 /// file, and the others.
-pub(super) fn scan_all(path: &Path, reading: &Reading<'_>) -> Result<(Part, Vec<Part>)> {
+pub(super) fn scan_all(path: &Path, reading: &Reading<'_>) -> Result<(SnapshotFile, Vec<SnapshotFile>)> {
     let mut given = scan(path, reading)?;
     let files = given.header.files;
     if reading.options.single_part && files > 1 {
-        reading.read_alone(files);
+        reading.mark_single_file(files);
         given.header.counts = given.here;
         return Ok((given, Vec::new()));
     }
@@ -160,7 +160,7 @@ pub(super) fn scan_all(path: &Path, reading: &Reading<'_>) -> Result<(Part, Vec<
     let number: Option<u32> = path.extension().and_then(|e| e.to_str()?.parse().ok());
     if number.is_none_or(|k| k >= files) {
         let message =
-            format!("is one of {files} files of a snapshot, but its name ends in none of .0 to .{}", files - 1);
+            format!("is one of {files} files of a snapshot, but its name does not end in .0 to .{}", files - 1);
         return Err(Error::file(path, message));
     }
     let base = path.with_extension("");
@@ -181,7 +181,10 @@ pub(super) fn scan_all(path: &Path, reading: &Reading<'_>) -> Result<(Part, Vec<
 
 /// Scans the files of a snapshot that exist. If none is missing, returns the files of [`scan_all`]; otherwise only
 /// the file `path`, and a note about the missing ones.
-pub(super) fn scan_present(path: &Path, reading: &Reading<'_>) -> Result<(Part, Vec<Part>, Option<String>)> {
+pub(super) fn scan_present(
+    path: &Path,
+    reading: &Reading<'_>,
+) -> Result<(SnapshotFile, Vec<SnapshotFile>, Option<String>)> {
     let given = scan(path, reading)?;
     let (files, base) = (given.header.files, path.with_extension(""));
     let name = |k: u32| part(&base, k);
@@ -192,13 +195,13 @@ pub(super) fn scan_present(path: &Path, reading: &Reading<'_>) -> Result<(Part, 
 }
 
 /// Returns an error if the files do not hold the total numbers of particles in their headers.
-fn check_counts(first: &Part, others: &[Part]) -> Result<()> {
+fn check_counts(first: &SnapshotFile, others: &[SnapshotFile]) -> Result<()> {
     for (t, &promised) in first.header.counts.iter().enumerate() {
         let found: u64 = first.here[t] + others.iter().map(|part| part.here[t]).sum::<u64>();
         if found != promised {
             let files = others.len() + 1;
             let message = format!(
-                "its header promises {promised} particles of type {t} in all, but its {files} file(s) hold {found}"
+                "its header declares {promised} particles of type {t} in total, but its {files} file(s) hold {found}"
             );
             return Err(Error::file(&first.path, message));
         }
@@ -208,10 +211,10 @@ fn check_counts(first: &Part, others: &[Part]) -> Result<()> {
 
 /// Locates the blocks of one file, and checks that they are complete and have the lengths that follow from the
 /// header.
-fn scan(path: &Path, reading: &Reading<'_>) -> Result<Part> {
+fn scan(path: &Path, reading: &Reading<'_>) -> Result<SnapshotFile> {
     let mut source = reading.open(path)?;
-    let Some(layout) = Layout::sniff(&source.prefix(4096)?) else {
-        return Err(source.error("is not a Gadget snapshot: it begins neither with a header's length nor with HEAD"));
+    let Some(layout) = Layout::recognises_prefix(&source.prefix(4096)?) else {
+        return Err(source.error("is not a Gadget snapshot: it must begin with the length of a header or with HEAD"));
     };
     if layout.labels {
         label(&mut source, layout)?;
@@ -219,7 +222,7 @@ fn scan(path: &Path, reading: &Reading<'_>) -> Result<Part> {
     let (at, bytes) = record(&mut source, "HEAD", layout)?;
     if !Layout::is_header(bytes) {
         let message =
-            format!("block HEAD has {bytes} bytes; a Gadget-2 header has 256, one of GADGET-4 48 and 24 a type");
+            format!("block HEAD has {bytes} bytes; it must have 256 (Gadget-2), or 48 and 24 per type (GADGET-4)");
         return Err(source.error(message));
     }
     source.seek(at)?;
@@ -236,8 +239,15 @@ fn scan(path: &Path, reading: &Reading<'_>) -> Result<Part> {
     header.check(path)?;
     source.seek(at + bytes + 4)?;
 
-    let mut part =
-        Part { path: path.to_path_buf(), layout, header, here, blocks: [None; 4], flags, unread: Unread::default() };
+    let mut part = SnapshotFile {
+        path: path.to_path_buf(),
+        layout,
+        header,
+        here,
+        blocks: [None; 4],
+        flags,
+        unread: UnreadData::default(),
+    };
     if layout.labels {
         while source.left() > 0 {
             let name = label(&mut source, layout)?;
@@ -258,7 +268,7 @@ fn scan(path: &Path, reading: &Reading<'_>) -> Result<Part> {
             place(&mut part, &source, field, at, bytes)?;
         }
         let mut after = source.at();
-        while source.left() > 0 && part.unread.nameless < MOST_BLOCKS && record(&mut source, "", layout).is_ok() {
+        while source.left() > 0 && part.unread.nameless < MAX_BLOCKS && record(&mut source, "", layout).is_ok() {
             part.unread.nameless += 1;
             after = source.at();
         }
@@ -268,17 +278,17 @@ fn scan(path: &Path, reading: &Reading<'_>) -> Result<Part> {
     if particles > 0 && part.block(Field::Pos).is_none() {
         let len = source.len();
         let message =
-            format!("its header promises {particles} particles, but the file of {len} bytes has no block POS");
+            format!("its header declares {particles} particles, but the file of {len} bytes has no block POS");
         return Err(source.error(message));
     }
     Ok(part)
 }
 
 /// Records the location of the block of `field`, if its length is valid.
-fn place(part: &mut Part, source: &Source, field: Field, at: u64, bytes: u64) -> Result<()> {
+fn place(part: &mut SnapshotFile, source: &Source, field: Field, at: u64, bytes: u64) -> Result<()> {
     let (name, n) = (field.name(), part.all_values(field));
     if part.block(field).is_some() {
-        return Err(source.error(format!("block {name} comes twice, again at byte {at}")));
+        return Err(source.error(format!("block {name} occurs twice, again at byte {at}")));
     }
     let wide = match bytes {
         // This case includes a block without values, which is not read again.
@@ -301,7 +311,7 @@ fn place(part: &mut Part, source: &Source, field: Field, at: u64, bytes: u64) ->
 fn label(source: &mut Source, layout: Layout) -> Result<String> {
     let (at, bytes) = record(source, "label", layout)?;
     if bytes != 8 {
-        return Err(source.error(format!("a block's label is due at byte {at}: it has 8 bytes, here are {bytes}")));
+        return Err(source.error(format!("the block label at byte {at} must have 8 bytes, got {bytes}")));
     }
     let after = source.at();
     source.seek(at)?;
@@ -314,7 +324,7 @@ fn label(source: &mut Source, layout: Layout) -> Result<String> {
 fn record(source: &mut Source, name: &str, layout: Layout) -> Result<(u64, u64)> {
     let (start, left) = (source.at(), source.left());
     if left < 4 {
-        let message = format!("truncated: the marker of block {name} at byte {start} needs 4 bytes, {left} are there");
+        let message = format!("truncated: expected 4 bytes for the marker of block {name} at byte {start}, got {left}");
         return Err(source.error(message));
     }
     let bytes = source.u32(layout.big_endian)?;
@@ -322,7 +332,7 @@ fn record(source: &mut Source, name: &str, layout: Layout) -> Result<(u64, u64)>
     let wanted = u64::from(bytes) + 4;
     if left < wanted {
         return Err(source.error(format!(
-            "truncated: block {name} at byte {start} promises {bytes} bytes and a marker of 4, {left} are there"
+            "truncated: expected {bytes} bytes and a marker of 4 in block {name} at byte {start}, got {left}"
         )));
     }
     source.seek(at + u64::from(bytes))?;

@@ -146,7 +146,7 @@ pub fn write_gadget(path: impl AsRef<Path>, species: &[Species<'_>], options: &G
     let path = path.as_ref();
     let refuse = |message: String| Error::file(path, message);
     if options.files == 0 {
-        return Err(refuse("cannot be split over 0 files".to_string()));
+        return Err(refuse("cannot be split over 0 files; the number of files must be 1 or more".to_string()));
     }
     let mut header = Header {
         counts: [0; 6],
@@ -174,7 +174,7 @@ pub fn write_gadget(path: impl AsRef<Path>, species: &[Species<'_>], options: &G
     let masses = species.iter().any(|one| matches!(one.masses, Masses::Each(_)));
     for one in species.iter().filter(|_| !options.labels) {
         if one.ids.is_none() && masses || one.velocities.is_none() && (masses || one.ids.is_some()) {
-            let message = "without labels, a block can be left out only if those after it are (POS, VEL, ID, MASS)";
+            let message = "without labels, a block can be left out only if all later blocks are left out (order: POS, VEL, ID, MASS)";
             return Err(refuse(message.to_string()));
         }
     }
@@ -224,7 +224,7 @@ fn check(one: &Species<'_>, options: &GadgetOptions) -> std::result::Result<(), 
         return Err(format!("type {t} has {n} positions, but {m} {what}"));
     }
     if let Some(points) = [Some(one.positions), one.velocities].into_iter().flatten().find(|p| p.dim() != 3) {
-        return Err(format!("type {t} has vectors of {} components; Gadget's have 3", points.dim()));
+        return Err(format!("type {t} has vectors of {} components; Gadget's must have 3", points.dim()));
     }
     match one.ids.into_iter().flatten().find(|&&id| id > u64::from(u32::MAX)) {
         Some(id) if !options.wide_ids => Err(format!("id {id} of type {t} needs 64 bits: set wide_ids")),

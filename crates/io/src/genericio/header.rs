@@ -14,7 +14,7 @@ use crate::reading::Reading;
 use crate::source::Source;
 
 /// The minimum size of the global header in all versions, and the sizes of a checksum and of a name.
-const LEAST: u64 = 104;
+const MIN_HEADER: u64 = 104;
 const CRC: u64 = 8;
 const NAME: u64 = 256;
 /// Bits in the flags of a variable.
@@ -102,9 +102,9 @@ impl Words<'_> {
         let end = n.checked_mul(size).and_then(|bytes| bytes.checked_add(start));
         match end.filter(|&end| end <= self.bytes.len() as u64) {
             Some(end) if size >= least || n == 0 => Ok(start..end),
-            Some(_) => Err(format!("its header has {what} of {size} bytes; they have {least} at least")),
+            Some(_) => Err(format!("its header has {what} of {size} bytes; they must have at least {least}")),
             None => Err(format!(
-                "its header of {} bytes has no room for {n} {what} of {size} bytes from byte {start} on",
+                "its header of {} bytes is too short for {n} {what} of {size} bytes from byte {start} on",
                 self.bytes.len()
             )),
         }
@@ -160,7 +160,10 @@ impl Header {
             at(&ranks, rank_list.size).map(|at| Rank { rows: words.at(at + 24), start: words.at(at + 32) }).collect();
         let rows = ranks.iter().try_fold(0u64, |sum, rank| sum.checked_add(rank.rows));
         if rows != Some(words.at(16)) {
-            return Err(format!("its header promises {} particles in all, but its ranks have others", words.at(16)));
+            return Err(format!(
+                "its header declares {} particles in total, but the ranks sum to another number",
+                words.at(16)
+            ));
         }
         let (size, start) = (known.at(152), known.at(160));
         let blocks = if size > 0 {
@@ -195,7 +198,7 @@ impl Header {
         let named = |start: u64| {
             let there = self.len.saturating_sub(start);
             format!(
-                "truncated: variable {} of rank {rank} has {} rows of {} bytes and a checksum from byte {start} on, {there} bytes are there",
+                "truncated: variable {} of rank {rank} must have {} rows of {} bytes and a checksum from byte {start} on, got {there} bytes",
                 own.name, of.rows, own.size
             )
         };
@@ -214,14 +217,14 @@ impl Header {
         if !filter.is_empty() {
             let (name, filter) = (&own.name, filter.escape_debug());
             return refuse(format!(
-                "variable {name} is compressed ({filter}), which cannot be read; write it without compression"
+                "variable {name} is compressed ({filter}), which is not supported; write it without compression"
             ));
         }
         let (start, stored) = (words.at(32), words.at(40));
         if Some(stored) != bytes {
             let wanted = u128::from(of.rows) * u128::from(own.size);
             return refuse(format!(
-                "variable {} of rank {rank} has a block of {stored} bytes; its {} rows have {wanted}",
+                "variable {} of rank {rank} has a block of {stored} bytes; its {} rows must have {wanted}",
                 own.name, of.rows
             ));
         }
@@ -231,14 +234,15 @@ impl Header {
 
 /// Returns the bytes of a header whose checksum is correct, and the byte order (`true` for big-endian).
 fn checked(source: &mut Source) -> Result<(Vec<u8>, bool)> {
-    let prefix = source.prefix(LEAST as usize)?;
-    let Some(big_endian) = byte_order(&prefix) else { return Err(source.error("is no GenericIO file")) };
+    let prefix = source.prefix(MIN_HEADER as usize)?;
+    let Some(big_endian) = byte_order(&prefix) else { return Err(source.error("is not a GenericIO file")) };
     let size = Words { bytes: &prefix, big_endian }.at(8);
-    let end = size.checked_add(CRC).filter(|&end| size >= LEAST && end <= source.len());
+    let end = size.checked_add(CRC).filter(|&end| size >= MIN_HEADER && end <= source.len());
     let Some(end) = end else {
         let there = source.len();
-        return Err(source
-            .error(format!("truncated: a header of {size} bytes and its checksum are due, {there} bytes are there")));
+        return Err(
+            source.error(format!("truncated: expected a header of {size} bytes and its checksum, got {there} bytes"))
+        );
     };
     let mut bytes = source.prefix(end as usize)?;
     check(source, &format!("the header of {size} bytes"), crc64(&bytes[..size as usize]), &bytes[size as usize..])?;

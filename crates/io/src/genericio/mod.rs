@@ -23,22 +23,22 @@ use ropewalk::internals::parallel::map_tasks;
 use ropewalk::units::{KnownUnits, LengthUnit, MassUnit, VelocityUnit};
 use ropewalk::{Error, Result};
 
+use crate::box_sides::{of_chosen, side_or_note};
 use crate::columns::{Column, gather, points, sum, whole};
 use crate::contents::{Contents, Field, Role, TypeContents};
-use crate::csv_columns::choose;
 use crate::file_format::FileFormat;
-use crate::matter::Matter;
 use crate::part::common;
 use crate::reading::Reading;
-use crate::sides::{of_chosen, told};
 use crate::split_files::named;
+use crate::table_columns::choose;
+use crate::total_mass::TotalMass;
 use crate::{Background, Format, Masses, Snapshot};
 
 /// The GenericIO format.
 pub(crate) struct GenericIo;
 
 impl FileFormat for GenericIo {
-    fn sniff(&self, prefix: &[u8]) -> bool {
+    fn recognises_prefix(&self, prefix: &[u8]) -> bool {
         byte_order(prefix).is_some()
     }
 
@@ -95,7 +95,7 @@ fn parts(path: &Path, reading: &Reading<'_>) -> Result<Vec<Header>> {
         name.push(format!("#{file}"));
         let name = PathBuf::from(name);
         if !name.is_file() {
-            return Err(Error::file(name, format!("is missing: {} says that it is part of it", base.display())));
+            return Err(Error::file(name, format!("is missing: it belongs to the split file {}", base.display())));
         }
         let part = Header::read(name, reading)?;
         if let Some(first) = parts.first() {
@@ -109,7 +109,7 @@ fn parts(path: &Path, reading: &Reading<'_>) -> Result<Vec<Header>> {
     }
     let (ranks, promised) = (parts.iter().map(|part| part.ranks.len() as u64).sum::<u64>(), first.rows());
     if parts.is_empty() || ranks != promised {
-        let message = format!("maps {promised} ranks to files, but these have {ranks}");
+        let message = format!("maps {promised} ranks to files, but the files have {ranks}");
         return Err(Error::file(base, message));
     }
     Ok(parts)
@@ -123,7 +123,7 @@ fn blocks<'a>(header: &'a Header, variables: &[usize], reading: &Reading<'_>) ->
         for &variable in variables {
             let own = &header.variables[variable];
             let Some(number) = own.number.filter(|_| own.width > 0) else {
-                let message = format!("variable {} has values of {} bytes, which are no numbers", own.name, own.size);
+                let message = format!("variable {} has values of {} bytes, which are not numbers", own.name, own.size);
                 return Err(Error::file(&header.path, message));
             };
             let at = header.block(rank, variable)?;
@@ -144,7 +144,7 @@ fn blocks<'a>(header: &'a Header, variables: &[usize], reading: &Reading<'_>) ->
     let source = reading.open(&header.path)?;
     if bytes > source.len() {
         return Err(
-            source.error(format!("has {} bytes, but its ranks promise {bytes} of some variables", source.len()))
+            source.error(format!("has {} bytes, but its ranks declare {bytes} bytes of some variables", source.len()))
         );
     }
     Ok(pieces)
@@ -195,7 +195,7 @@ impl Variables {
         let chosen = &reading.options.columns[..];
         let names: Vec<String> = header.variables.iter().map(|variable| variable.name.clone()).collect();
         let refuse = |message: String| Error::file(&header.path, message);
-        let positions = if chosen.is_empty() && reading.is_of_fields {
+        let positions = if chosen.is_empty() && reading.reads_fields {
             let is_field = |place: &usize| {
                 let variable = &header.variables[*place];
                 variable.number.is_some() && variable.width == 1
@@ -206,20 +206,23 @@ impl Variables {
                 let list =
                     names.iter().take(20).map(|name| name.escape_debug().to_string()).collect::<Vec<_>>().join(", ");
                 refuse(format!(
-                    "has no variables x, y and z; it has {list}. Choose those that are coordinates \
+                    "has no variables x, y and z; it has {list}; choose those that are coordinates \
                      (ReadOptions::columns)"
                 ))
             })?
         } else {
             choose(chosen, &names, names.len()).map_err(refuse)?
         };
-        if positions.len() > 10 && !reading.is_of_fields {
-            return Err(refuse(format!("{} variables are chosen; points have 1 to 10 coordinates", positions.len())));
+        if positions.len() > 10 && !reading.reads_fields {
+            return Err(refuse(format!(
+                "{} variables are chosen; points must have 1 to 10 coordinates",
+                positions.len()
+            )));
         }
         if positions.is_empty() {
             return Err(refuse("has no variable of numbers".into()));
         }
-        let rest = |variable: &usize| !reading.is_of_fields && !positions.contains(variable);
+        let rest = |variable: &usize| !reading.reads_fields && !positions.contains(variable);
         let other = |name: &str| header.find(name).filter(rest);
         let (id, mass) = (other("id"), other("mass"));
         let velocities = by_name(header, ["vx", "vy", "vz"]).filter(|all| positions.len() == 3 && all.iter().all(rest));
@@ -228,7 +231,7 @@ impl Variables {
         if let Some(wide) = positions.iter().chain(&velocities).chain(&id).chain(&mass).find(|v| is_wide(v)) {
             let Some(variable) = header.variables.get(*wide) else { return Err(refuse("has no such variable".into())) };
             let message =
-                format!("variable {} has {} values a particle; it must have one", variable.name, variable.width);
+                format!("variable {} has {} values per particle; it must have one", variable.name, variable.width);
             return Err(refuse(message));
         }
         let own = own_positions(header).unwrap_or_default();
@@ -267,7 +270,7 @@ fn origin(header: &Header) -> Option<String> {
         .origin
         .iter()
         .any(|&side| side != 0.0)
-        .then(|| format!("its box begins at {sides}; coordinates stay as they are"))
+        .then(|| format!("its box begins at {sides}; coordinates are not shifted"))
 }
 
 /// Describes the files.
@@ -281,7 +284,7 @@ fn inspect(path: &Path, reading: &Reading<'_>) -> Result<Contents> {
     };
     let count = parts.iter().map(Header::rows).fold(0, u64::saturating_add);
     let fields = first.variables.iter().enumerate().map(field).collect();
-    let (box_size, mut notes) = told(&first.scale);
+    let (box_size, mut notes) = side_or_note(&first.scale);
     notes.extend(origin(first));
     Ok(Contents {
         format: Format::GenericIo,
@@ -336,11 +339,11 @@ fn read(path: &Path, reading: &Reading<'_>) -> Result<Snapshot> {
         let share = if reading.keep.is_all() { MassSum::of(&own) } else { sum(reading, &pieces.concat())? };
         masses = Masses::Each(own);
         let share = Some(share);
-        matter = reading.matter(Matter { share, ..Matter::default() });
+        matter = reading.matter(TotalMass { share, ..TotalMass::default() });
     }
     let mut notes = vec![];
     notes.extend(origin(first));
-    let sides = match reading.is_of_fields {
+    let sides = match reading.reads_fields {
         true => vec![],
         false => of_chosen(&first.scale, &variables.own, &variables.positions, &mut notes),
     };
@@ -355,7 +358,7 @@ fn read(path: &Path, reading: &Reading<'_>) -> Result<Snapshot> {
         box_size,
         notes,
         format: Format::GenericIo,
-        columns: match reading.is_of_fields {
+        columns: match reading.reads_fields {
             true => variables.positions.iter().map(|&place| first.variables[place].name.clone()).collect(),
             false => options.columns.clone(),
         },

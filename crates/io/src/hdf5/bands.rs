@@ -1,6 +1,6 @@
 //! Rows of a column: read in place, and decoded chunk by chunk.
 //!
-//! In: a [`Column`] and the conversion of its numbers. Out: [`Rows`], which `fill` reads in parallel. Cost: for each
+//! In: a [`Column`] and the conversion of its numbers. Out: [`RowSource`], which `fill` reads in parallel. Cost: for each
 //! thread, the stored and the decoded bytes of a chunk.
 
 use std::sync::{Mutex, PoisonError};
@@ -11,11 +11,11 @@ use hdf5_reader::messages::filter_pipeline::FilterDescription;
 
 use ropewalk::Result;
 
-use crate::fill::Rows;
-use crate::hdf5::chunks::{Chunks, DEFLATE, FLETCHER32, LZF, Place, SHUFFLE};
+use crate::hdf5::chunks::{ChunkLocation, Chunks, DEFLATE, FLETCHER32, LZF, SHUFFLE};
 use crate::hdf5::dataset::{Column, Storage};
-use crate::hdf5::number::Take;
+use crate::hdf5::number::Converter;
 use crate::lzf;
+use crate::read_columns::RowSource;
 use crate::reading::Reading;
 use crate::source::Source;
 
@@ -28,7 +28,7 @@ const PIECE: usize = 1 << 18;
 pub(super) struct Band<'a, T> {
     reading: &'a Reading<'a>,
     column: &'a Column,
-    take: Take<T>,
+    take: Converter<T>,
     registry: FilterRegistry,
     /// Buffers released by threads, for reuse.
     free: Mutex<Vec<Buffers>>,
@@ -44,7 +44,7 @@ struct Buffers {
 }
 
 impl<'a, T> Band<'a, T> {
-    pub(super) fn new(reading: &'a Reading<'a>, column: &'a Column, take: Take<T>) -> Self {
+    pub(super) fn new(reading: &'a Reading<'a>, column: &'a Column, take: Converter<T>) -> Self {
         Self { reading, column, take, registry: FilterRegistry::new(), free: Mutex::default() }
     }
 
@@ -93,7 +93,7 @@ impl<'a, T> Band<'a, T> {
     }
 
     /// Decodes a chunk into `buffers.now`.
-    fn decode(&self, source: &mut Source, chunks: &Chunks, place: Place, buffers: &mut Buffers) -> Result<()> {
+    fn decode(&self, source: &mut Source, chunks: &Chunks, place: ChunkLocation, buffers: &mut Buffers) -> Result<()> {
         source.seek(place.at)?;
         buffers.now.resize(place.bytes as usize, 0);
         source.fill(&mut buffers.now)?;
@@ -109,10 +109,9 @@ impl<'a, T> Band<'a, T> {
         }
         if buffers.now.len() != chunks.bytes {
             let (found, expected) = (buffers.now.len(), chunks.bytes);
-            return Err(self.column.error(format!(
-                "has a damaged chunk at byte {}: {found} bytes, and {expected} are expected",
-                place.at
-            )));
+            return Err(self
+                .column
+                .error(format!("has a damaged chunk at byte {}: expected {expected} bytes, got {found}", place.at)));
         }
         Ok(())
     }
@@ -149,7 +148,7 @@ impl<'a, T> Band<'a, T> {
     }
 }
 
-impl<T: Send + Sync> Rows<T> for Band<'_, T> {
+impl<T: Send + Sync> RowSource<T> for Band<'_, T> {
     fn len(&self) -> u64 {
         self.column.shape.rows
     }
@@ -172,7 +171,7 @@ impl<T: Send + Sync> Rows<T> for Band<'_, T> {
     fn read(&self, first: u64, out: &mut [T]) -> Result<()> {
         let start = first as usize * self.row();
         match &self.column.storage {
-            Storage::Plain { at } => {
+            Storage::Contiguous { at } => {
                 let mut source = self.reading.open(&self.column.path)?;
                 source.seek(at + start as u64)?;
                 self.read_plain(&mut source, out)
@@ -199,7 +198,7 @@ fn inflate(from: &[u8], into: &mut Vec<u8>, whole: usize) -> std::result::Result
     let status = stream.decompress(from, into, FlushDecompress::Finish);
     match status {
         Ok(Status::StreamEnd) if stream.total_out() == whole as u64 => Ok(()),
-        Ok(_) => Err(format!("its {} bytes do not inflate to {whole}", from.len())),
+        Ok(_) => Err(format!("its {} bytes do not decompress to {whole}", from.len())),
         Err(error) => Err(error.to_string()),
     }
 }

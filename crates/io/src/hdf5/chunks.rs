@@ -58,7 +58,7 @@ pub(super) struct Grid<'a> {
 
 /// The location of a chunk's bytes.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Place {
+pub(super) struct ChunkLocation {
     pub at: u64,
     pub bytes: u64,
     /// A bit mask of the filters that were not applied.
@@ -77,7 +77,7 @@ pub(super) struct Chunks {
     pub bytes: usize,
     /// The filters, in the order in which they were applied.
     pub filters: Vec<FilterDescription>,
-    pub places: Vec<Place>,
+    pub places: Vec<ChunkLocation>,
 }
 
 impl<'a> Grid<'a> {
@@ -96,7 +96,7 @@ impl<'a> Grid<'a> {
             return Err("has chunks without rows or columns".into());
         }
         let (rows, elements) = (u64::from(rows), u64::from(width));
-        let width = elements.checked_mul(shape.unit).ok_or("has rows of more numbers than HDF5 allows")?;
+        let width = elements.checked_mul(shape.unit).ok_or("has rows of more numbers than HDF5 allows (2^64)")?;
         let across = shape.width.div_ceil(width);
         let count = shape.rows.div_ceil(rows).checked_mul(across);
         let bytes = rows.checked_mul(width).and_then(|n| n.checked_mul(shape.number.size as u64));
@@ -146,7 +146,7 @@ impl Chunks {
         check_filters(&filters)?;
         // Every chunk takes at least one byte, of data or of the index.
         if grid.count > file.len {
-            return Err(format!("promises {} chunks in a file of {} bytes", grid.count, file.len));
+            return Err(format!("declares {} chunks in a file of {} bytes", grid.count, file.len));
         }
         let entries = entries(file, grid).map_err(|cause| format!("has a damaged index of chunks: {cause}"))?;
         if (entries.len() as u64) < grid.count {
@@ -154,7 +154,7 @@ impl Chunks {
             return Err(format!("has {} chunks, of which {missing} were never written", grid.count));
         }
         let base = file.hdf5.superblock().base_address;
-        let mut places = vec![Place::default(); grid.count as usize];
+        let mut places = vec![ChunkLocation::default(); grid.count as usize];
         let (mut found, mut stored) = (0, 0u64);
         for entry in entries {
             let (row, column) = match *entry.offsets {
@@ -171,13 +171,18 @@ impl Chunks {
                 base.checked_add(entry.address).filter(|at| at.checked_add(bytes).is_some_and(|end| end <= file.len));
             let Some(at) = at else {
                 let (at, len) = (entry.address, file.len);
-                return Err(format!("truncated: a chunk of {bytes} bytes is due at byte {at} of a file of {len}"));
+                return Err(format!(
+                    "truncated: expected a chunk of {bytes} bytes at byte {at}, but the file has {len} bytes"
+                ));
             };
             let most = if bytes.saturating_mul(DEFLATE_RATIO) < grid.bytes { FREE } else { u64::MAX };
             if grid.bytes > most || place.bytes != 0 {
-                return Err(format!("has a chunk of {bytes} bytes at byte {at} that cannot be one of {}", grid.bytes));
+                return Err(format!(
+                    "has a chunk of {bytes} bytes at byte {at}, which cannot decompress to {} bytes",
+                    grid.bytes
+                ));
             }
-            *place = Place { at, bytes, mask: if is_plain { u32::MAX } else { entry.filter_mask } };
+            *place = ChunkLocation { at, bytes, mask: if is_plain { u32::MAX } else { entry.filter_mask } };
             found += 1;
             stored = stored.saturating_add(bytes);
         }
@@ -185,7 +190,7 @@ impl Chunks {
             return Err(format!("has {} chunks, of which {} were never written", grid.count, grid.count - found));
         }
         if stored > file.len {
-            return Err(format!("has chunks of {stored} bytes in all in a file of {}", file.len));
+            return Err(format!("has chunks of {stored} bytes in total in a file of {}", file.len));
         }
         let (rows, width, across) = (grid.rows, grid.width as usize, grid.across as usize);
         Ok(Self { rows, width, across, bytes: grid.bytes as usize, filters, places })
@@ -207,7 +212,7 @@ fn check_filters(filters: &[FilterDescription]) -> Result<(), String> {
             };
             return Err(format!(
                 "is compressed with filter {} ({name}); gzip, szip, LZF, shuffle, n-bit, scale-offset and Fletcher32 are \
-                 read: rewrite it with h5repack -f GZIP=4",
+                 supported; rewrite it with h5repack -f GZIP=4",
                 filter.id
             ));
         }
@@ -265,12 +270,12 @@ fn from_tree(file: &File, grid: &Grid<'_>) -> Result<Vec<ChunkEntry>, String> {
         let start = storage.read_range(address, head).map_err(cause)?;
         let children = match start.as_ref() {
             [b'T', b'R', b'E', b'E', 1, _, low, high, ..] => usize::from(u16::from_le_bytes([*low, *high])),
-            _ => return Err(format!("no node of chunks at byte {address}")),
+            _ => return Err(format!("byte {address} is not a node of the chunk index")),
         };
         let bytes = head + children * (key + usize::from(offsets)) + key;
         read += bytes as u64;
         if read > storage.len() {
-            return Err("its nodes are more than the file".into());
+            return Err("its nodes are larger than the file".into());
         }
         let node = storage.read_range(address, bytes).map_err(cause)?;
         let node =

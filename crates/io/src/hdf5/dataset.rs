@@ -31,7 +31,7 @@ pub(super) struct Column {
 /// The storage of the numbers.
 pub(super) enum Storage {
     /// Contiguous, from a byte offset on.
-    Plain {
+    Contiguous {
         at: u64,
     },
     /// In the header of the dataset.
@@ -61,7 +61,7 @@ impl Column {
         let broken = |cause: Hdf5Error| error(&format!("is damaged: {cause}"));
         let row = (shape.number.size as u64).checked_mul(shape.width);
         let bytes = row.and_then(|row| row.checked_mul(shape.rows));
-        let bytes = bytes.ok_or_else(|| error("promises more bytes than there are numbers for"))?;
+        let bytes = bytes.ok_or_else(|| error("has a size above 2^64 bytes"))?;
 
         let header = file.hdf5.get_or_parse_header(dataset.address()).map_err(broken)?;
         let (mut layout, mut filters) = (None, vec![]);
@@ -70,19 +70,19 @@ impl Column {
                 HdfMessage::DataLayout(message) => layout = Some(&message.layout),
                 HdfMessage::FilterPipeline(message) => filters.clone_from(&message.filters),
                 HdfMessage::ExternalFiles(_) => {
-                    return Err(error("has its numbers in other files, which is not read"));
+                    return Err(error("has its values in external files, which is not supported"));
                 }
                 _ => {}
             }
         }
-        let unwritten = || error("was made but never written");
+        let unwritten = || error("has no data");
         let base = file.hdf5.superblock().base_address;
         let storage = match layout {
             None => return Err(error("has no layout")),
             _ if bytes == 0 => Storage::Compact(vec![]),
             Some(DataLayout::Compact { data }) if data.len() as u64 >= bytes => Storage::Compact(data.clone()),
             Some(DataLayout::Compact { data }) => {
-                return Err(error(&format!("needs {bytes} bytes and has {}", data.len())));
+                return Err(error(&format!("must have {bytes} bytes, got {}", data.len())));
             }
             Some(DataLayout::Contiguous { address, size }) => {
                 if Cursor::is_undefined_offset(*address, file.hdf5.superblock().offset_size) {
@@ -93,10 +93,10 @@ impl Column {
                 let (Some(at), Some(_)) = (at, end) else {
                     let (n, len) = (shape.rows, file.len);
                     return Err(error(&format!(
-                        "truncated: {n} rows are {bytes} bytes, due from byte {address} on; {size} are kept for them in a file of {len}"
+                        "truncated: expected {bytes} bytes for {n} rows from byte {address} on, got {size} in a file of {len} bytes"
                     )));
                 };
-                Storage::Plain { at }
+                Storage::Contiguous { at }
             }
             Some(DataLayout::Chunked { address, dims, chunk_indexing, .. }) => {
                 if Cursor::is_undefined_offset(*address, file.hdf5.superblock().offset_size) {

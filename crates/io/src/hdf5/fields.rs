@@ -12,17 +12,17 @@ use ropewalk::internals::parallel::map_tasks;
 use ropewalk::units::{KnownUnits, MassUnit, VelocityUnit};
 use ropewalk::{Error, Result};
 
-use crate::fill::{Constant, Rows, fill};
 use crate::hdf5::attributes::Attributes;
 use crate::hdf5::bands::Band;
 use crate::hdf5::dataset::Column;
 use crate::hdf5::header::Header;
-use crate::hdf5::parts::Part;
+use crate::hdf5::parts::SnapshotFile;
 use crate::hdf5::shape::Shape;
 use crate::hdf5::units::Scaling;
-use crate::matter::Matter;
+use crate::read_columns::{ConstantRows, RowSource, fill};
 use crate::reading::Reading;
 use crate::snapshot::TypeRun;
+use crate::total_mass::TotalMass;
 use crate::{Masses, Points, Table};
 
 /// The names of fields in the files of all codes. EAGLE uses `Velocity` and `Mass`.
@@ -48,21 +48,21 @@ pub(super) fn group(particle_type: u8) -> String {
 
 /// Returns the error or note on a field that has different units for different types.
 pub(super) fn mixed_units(field: &str) -> String {
-    format!("has {field} in different units for different types; read types of one unit alone (ReadOptions::types)")
+    format!("has {field} in different units for different types; choose types with the same unit (ReadOptions::types)")
 }
 
 /// The data to read from the parts of a snapshot.
 pub(super) struct Fields<'a> {
     pub path: &'a Path,
     pub reading: &'a Reading<'a>,
-    pub parts: &'a [Part],
+    pub parts: &'a [SnapshotFile],
     pub types: &'a [u8],
 }
 
 /// Particles of one type in one file.
 #[derive(Clone, Copy)]
 pub(super) struct Piece<'a> {
-    pub part: &'a Part,
+    pub part: &'a SnapshotFile,
     pub particle_type: u8,
     pub rows: u64,
 }
@@ -85,7 +85,9 @@ impl Piece<'_> {
 
     pub(super) fn wrong_shape(&self, shape: &Shape, wanted: u64) -> String {
         let (Shape { rows, width, .. }, own) = (shape, self.rows);
-        format!("has {rows} rows of {width}; for the header's {own} particles it must have {own} rows of {wanted}")
+        format!(
+            "has {rows} rows of {width}; it must have {own} rows of {wanted}, as its header declares {own} particles"
+        )
     }
 
     /// Returns the mass of each particle in the header; `None` if the header states no mass for the type.
@@ -97,7 +99,7 @@ impl Piece<'_> {
     pub(super) fn missing(&self, names: &[&str]) -> Error {
         let (group, rows) = (group(self.particle_type), self.rows);
         let names = names.join(" or ");
-        self.part.file.error(format!("has no {group}/{names}, and its header promises {rows} particles of that type"))
+        self.part.file.error(format!("has no {group}/{names}, but its header declares {rows} particles of that type"))
     }
 }
 
@@ -135,7 +137,7 @@ impl Fields<'_> {
                 Some(known) if self.are_equal(known, &column)? => {}
                 Some(known) => {
                     let (known, other) = (&known.name, &column.name);
-                    let message = format!("has {known} and {other}, which differ: remove the one that is not meant");
+                    let message = format!("has {known} and {other}, which differ; remove one of them");
                     return Err(piece.part.file.error(message));
                 }
             }
@@ -193,14 +195,14 @@ impl Fields<'_> {
         fill(self.reading, self.path, 3, &rows.collect::<Result<Vec<_>>>()?)
     }
 
-    fn floats<'b, T, F>(&'b self, column: &'b Column, convert: F) -> Result<Box<dyn Rows<T> + 'b>>
+    fn floats<'b, T, F>(&'b self, column: &'b Column, convert: F) -> Result<Box<dyn RowSource<T> + 'b>>
     where
         T: Send + Sync + 'static,
         F: Fn(f64) -> T + Copy + Send + Sync + 'static,
     {
         match column.shape.number.floats(convert) {
             Some(take) => Ok(Box::new(Band::new(self.reading, column, take))),
-            None => Err(column.error("must hold floats, and holds whole numbers")),
+            None => Err(column.error("must hold floats, but holds whole numbers")),
         }
     }
 
@@ -255,7 +257,7 @@ impl Fields<'_> {
         let sentence = |(kind, (column, table, [low, high])): (u8, (&Column, f64, [f64; 2]))| {
             let name = &column.name;
             format!(
-                "masses of type {kind} are those of {name}, from {low} to {high}, and not {table} of the header's MassTable"
+                "masses of type {kind} are read from {name}, {low} to {high}; {table} in the header's MassTable is ignored"
             )
         };
         Ok(other.map(sentence).collect())
@@ -278,8 +280,7 @@ impl Fields<'_> {
             return match all.is_empty() {
                 true => Ok(Masses::Unknown),
                 false => {
-                    let message =
-                        format!("has no masses of type {particle_type}, though of others; leave this type out");
+                    let message = format!("has masses, but none of type {particle_type}; leave this type out");
                     Err(Error::file(self.path, message))
                 }
             };
@@ -297,10 +298,10 @@ impl Fields<'_> {
         notes.extend(self.other_masses(&pieces, &all)?);
         let own = all.iter().find_map(|mass| if let Mass::Each(column) = mass { Some(&**column) } else { None });
         self.mass_unit(own, header, units)?;
-        let rows = all.iter().zip(&pieces).map(|(mass, piece)| -> Result<Box<dyn Rows<f64> + '_>> {
+        let rows = all.iter().zip(&pieces).map(|(mass, piece)| -> Result<Box<dyn RowSource<f64> + '_>> {
             match mass {
                 Mass::Each(column) => self.floats(column, move |mass| mass * each),
-                Mass::One(mass) => Ok(Box::new(Constant { rows: piece.rows, value: mass * each })),
+                Mass::One(mass) => Ok(Box::new(ConstantRows { rows: piece.rows, value: mass * each })),
             }
         });
         Ok(Masses::Each(fill(self.reading, self.path, 1, &rows.collect::<Result<Vec<_>>>()?)?))
@@ -326,13 +327,13 @@ impl Fields<'_> {
     pub(super) fn matter(&self, types: &[u8], read: &Masses, unit: Option<MassUnit>) -> Option<f64> {
         let (mut read, is_whole) = match read {
             Masses::Each(own) if self.reading.keep.is_all() && types == self.types => {
-                let matter = Matter { share: Some(MassSum::of(own)), ..Matter::default() };
+                let matter = TotalMass { share: Some(MassSum::of(own)), ..TotalMass::default() };
                 return self.reading.matter(matter);
             }
             Masses::Each(all) => (all.as_slice(), self.reading.keeps_all()),
             _ => (&[][..], false),
         };
-        let mut matter = Matter::default();
+        let mut matter = TotalMass::default();
         for piece in self.pieces(types) {
             let is_read = is_whole && self.types.contains(&piece.particle_type);
             if is_read {

@@ -33,7 +33,7 @@ impl File {
         let len = reading.open(path)?.len();
         let broken = |error: Hdf5Error| match error {
             Hdf5Error::Io(error) => Error::io(path, "cannot be read", error),
-            error => Error::file(path, format!("is not a whole HDF5 file: {error}")),
+            error => Error::file(path, format!("is not a valid HDF5 file: {error}")),
         };
         // The file is not memory-mapped, since truncating a mapped file would crash the program.
         let storage = Arc::new(FileStorage::open(path).map_err(broken)?);
@@ -44,7 +44,7 @@ impl File {
         let superblock = hdf5.superblock();
         let end = superblock.eof_address;
         if end > len && !Cursor::is_undefined_offset(end, superblock.offset_size) {
-            return Err(Error::file(path, format!("truncated: it promises {end} bytes, {len} are there")));
+            return Err(Error::file(path, format!("truncated: expected {end} bytes, got {len}")));
         }
         Ok(Self { path: path.to_path_buf(), len, hdf5 })
     }
@@ -128,11 +128,9 @@ impl File {
         let Some(found) = self.group(group)? else { return Ok(None) };
         match found.dataset(name) {
             Ok(dataset) => Ok(Some(dataset)),
-            Err(error) if is_absent(&error) => {
-                self.absent(&found, name, &format!("{group}/{name}")).map(|()| None)
-            }
+            Err(error) if is_absent(&error) => self.absent(&found, name, &format!("{group}/{name}")).map(|()| None),
             Err(error) if is_virtual(&error) => Err(self.error(format!(
-                "{group}/{name} is a virtual dataset, whose numbers are in other files: pass those, which hold the parts"
+                "{group}/{name} is a virtual dataset, whose values are in other files; read those files instead"
             ))),
             Err(error) => Err(self.broken(&format!("{group}/{name}"), &error)),
         }

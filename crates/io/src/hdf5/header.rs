@@ -11,7 +11,7 @@ use std::path::Path;
 
 use ropewalk::{Error, Result};
 
-use crate::epoch::{Epoch, Said as SaidOfTime};
+use crate::epoch::{Epoch, EpochEntries};
 use crate::expansion::Expansion;
 use crate::hdf5::attributes::Attributes;
 use crate::hdf5::file::File;
@@ -68,7 +68,7 @@ const EQUAL_SIDES: f64 = 1e-6;
 /// Numbers with at most this magnitude are considered equal to 0.
 const ZERO: f64 = 1e-9;
 /// The maximum number of unused attributes that are listed per group.
-const MOST_LISTED: usize = 24;
+const MAX_LISTED: usize = 24;
 
 /// The groups with metadata of a file, in decreasing order of precedence.
 const GROUPS: [&str; 6] = ["Header", "Cosmology", "Parameters", "RuntimePars", "Units", "Code"];
@@ -94,14 +94,14 @@ fn differ(a: f64, b: f64, tolerance: f64) -> bool {
     (a - b).abs() > ZERO.max(tolerance * a.abs().max(b.abs()))
 }
 
-struct Said<'a> {
+struct MetadataGroups<'a> {
     path: &'a Path,
     groups: [Attributes; 6],
     /// The names that were looked up, as spelled in the file.
     used: RefCell<BTreeSet<String>>,
 }
 
-impl Said<'_> {
+impl MetadataGroups<'_> {
     fn header(&self) -> &Attributes {
         &self.groups[0]
     }
@@ -134,7 +134,7 @@ impl Said<'_> {
 
     /// Returns the numbers with these names in all groups.
     ///
-    /// Errors: as [`Said::entry`].
+    /// Errors: as [`MetadataGroups::entry`].
     fn entries(&self, names: &[&str]) -> Result<Vec<Entry<'_>>> {
         let all = names
             .iter()
@@ -155,7 +155,7 @@ impl Said<'_> {
 
     /// Returns the number with one of these names, on which all groups must agree. Zero is a valid value.
     ///
-    /// Errors: as [`Said::entry`] and [`Said::agreed`].
+    /// Errors: as [`MetadataGroups::entry`] and [`MetadataGroups::agreed`].
     fn number(&self, names: &[&str]) -> Result<Option<f64>> {
         self.agreed(&self.entries(names)?)
     }
@@ -173,7 +173,7 @@ impl Said<'_> {
 
     /// Returns the positive number with one of these names.
     ///
-    /// Errors: as [`Said::entry`] and [`Said::positive_of`].
+    /// Errors: as [`MetadataGroups::entry`] and [`MetadataGroups::positive_of`].
     fn positive(&self, names: &[&str]) -> Result<Option<f64>> {
         self.positive_of(self.entries(names)?)
     }
@@ -187,9 +187,9 @@ impl Said<'_> {
         let used = self.used.borrow();
         let groups = self.groups.iter().zip(GROUPS).filter_map(|(attributes, group)| {
             let names: Vec<&str> = attributes.names().filter(|&name| !used.contains(name)).collect();
-            let more = names.len().saturating_sub(MOST_LISTED);
+            let more = names.len().saturating_sub(MAX_LISTED);
             let more = if more > 0 { format!(" and {more} more") } else { String::new() };
-            let listed = names[..names.len().min(MOST_LISTED)].join(", ");
+            let listed = names[..names.len().min(MAX_LISTED)].join(", ");
             (!names.is_empty()).then(|| format!("of {group} {listed}{more}"))
         });
         let groups: Vec<String> = groups.collect();
@@ -204,11 +204,13 @@ impl Said<'_> {
     fn counts(&self, name: &str) -> Result<Option<Vec<u64>>> {
         let Some(numbers) = self.numbers(0, name)? else { return Ok(None) };
         if numbers.len() > 256 {
-            return Err(self.error(format!("has {} types in {name}; at most 256 are read", numbers.len())));
+            return Err(self.error(format!("has {} types in {name}; it must have at most 256", numbers.len())));
         }
         let whole = |&x: &f64| (0.0..=2f64.powi(53)).contains(&x) && x.fract() == 0.0;
         match numbers.iter().find(|x| !whole(x)) {
-            Some(bad) => Err(self.error(format!("has {bad} particles in {name}"))),
+            Some(bad) => {
+                Err(self.error(format!("has {bad} particles in {name}; it must have a whole number from 0 to 2^53")))
+            }
             None => Ok(Some(numbers.iter().map(|&x| x as u64).collect())),
         }
     }
@@ -223,7 +225,7 @@ impl Said<'_> {
         for (total, high) in totals.iter_mut().zip(high.unwrap_or_default()) {
             if *total <= u64::from(u32::MAX) {
                 let whole = high.checked_mul(1 << 32).and_then(|high| high.checked_add(*total));
-                *total = whole.ok_or_else(|| self.error("counts more particles than 64 bits do"))?;
+                *total = whole.ok_or_else(|| self.error("has more than 2^64 particles"))?;
             }
         }
         Ok(totals)
@@ -260,7 +262,7 @@ impl Said<'_> {
 
     /// Returns the sides of the periodic box; none if the run is not periodic, which is added to `notes`.
     ///
-    /// Errors: as [`Said::sides_of`]; two groups have different sides.
+    /// Errors: as [`MetadataGroups::sides_of`]; two groups have different sides.
     fn sides(&self, notes: &mut Vec<String>) -> Result<Vec<f64>> {
         let mut first: Option<(Vec<f64>, usize)> = None;
         // Header, Parameters and RuntimePars.
@@ -291,7 +293,7 @@ impl Said<'_> {
         if let Some(z) = redshift.filter(|z| !(z.is_finite() && *z > -1.0)) {
             return Err(self.error(format!("has redshift {z}; it must be above -1")));
         }
-        Ok(Epoch::of(&SaidOfTime {
+        Ok(Epoch::of(&EpochEntries {
             is_comoving: self.number(&["ComovingIntegrationOn", "Cosmological run"])?.map(|flag| flag != 0.0),
             // The times of EAGLE and SWIFT are times, so these codes name the scale factor as well.
             scale_factor: self.number(&["Scale-factor", "ExpansionFactor"])?,
@@ -360,20 +362,24 @@ impl Header {
         for (group, name) in groups.iter_mut().zip(GROUPS) {
             *group = file.attributes(name)?;
         }
-        let said = Said { path: &file.path, groups, used: RefCell::default() };
+        let said = MetadataGroups { path: &file.path, groups, used: RefCell::default() };
         if said.header().is_empty() {
             return Err(file.error(
-                "is an HDF5 file without the group Header of a snapshot: Gadget, AREPO, GIZMO, EAGLE and SWIFT are read",
+                "is an HDF5 file without the group Header of a snapshot; supported codes are Gadget, AREPO, GIZMO, EAGLE and SWIFT",
             ));
         }
         let Some(here) = said.counts("NumPart_ThisFile")? else {
-            return Err(said.error("has no NumPart_ThisFile, the particles of each type"));
+            return Err(said.error("has no NumPart_ThisFile, the number of particles of each type"));
         };
         // A file extracted from a snapshot still has the parameters of the run.
         let files = match said.entry(0, "NumFilesPerSnapshot")?.map(|entry| entry.value) {
             None => 1,
             Some(files) if files >= 1.0 && files <= f64::from(u32::MAX) && files.fract() == 0.0 => files as u32,
-            Some(files) => return Err(said.error(format!("says the snapshot is split over {files} files"))),
+            Some(files) => {
+                return Err(said.error(format!(
+                    "says the snapshot is split over {files} files; it must be a whole number from 1"
+                )));
+            }
         };
         let mut counts = said.totals(&here)?;
         // Some generators of initial conditions leave the totals of a single file empty.
@@ -382,7 +388,7 @@ impl Header {
         }
         if counts.len() != here.len() {
             let (total, here) = (counts.len(), here.len());
-            return Err(said.error(format!("has {total} types in NumPart_Total and {here} in NumPart_ThisFile")));
+            return Err(said.error(format!("has {total} types in NumPart_Total, but {here} in NumPart_ThisFile")));
         }
         let has_swift_units = said.entry(4, "Unit length in cgs (U_L)")?.is_some();
         let (dialect, code) = said.code(has_swift_units)?;

@@ -7,11 +7,11 @@ use std::collections::BTreeSet;
 
 use ropewalk::Result;
 
-use crate::fill::{Constant, Rows, fill};
 use crate::hdf5::bands::Band;
 use crate::hdf5::dataset::Column;
 use crate::hdf5::fields::{Fields, IDS, Piece};
-use crate::hdf5::wanted::Wanted;
+use crate::hdf5::optional_fields::OptionalField;
+use crate::read_columns::{ConstantRows, RowSource, fill};
 
 /// The value for particles without an id.
 const NO_ID: u64 = u64::MAX;
@@ -30,7 +30,7 @@ impl Fields<'_> {
     pub(super) fn id_columns(&self, notes: &mut Vec<String>) -> Result<Vec<(Piece<'_>, Option<Column>)>> {
         let mut all = vec![];
         for piece in self.pieces(self.types) {
-            let unusable = piece.unusable(&Wanted::IDS)?;
+            let unusable = piece.unusable(&OptionalField::IDS)?;
             let Some(why) = unusable else {
                 all.push((piece, self.column(piece, IDS, 1)?));
                 continue;
@@ -73,7 +73,7 @@ impl Fields<'_> {
             if let Some(value) = value {
                 let is_partial = self.reading.options.partial_ids;
                 notes.push(format!(
-                    "{}: {} holds floats, among them {value}, which is no exact id (whole numbers from 0, below {}): ids{} are \
+                    "{}: {} holds floats, among them {value}, which is not an exact id (whole numbers from 0, below {}): ids{} are \
                      left out",
                     column.path.display(),
                     column.name,
@@ -89,9 +89,9 @@ impl Fields<'_> {
         if columns.iter().all(|(piece, _)| without.contains(&piece.particle_type)) {
             return Ok((None, vec![]));
         }
-        let rows = columns.iter().map(|(piece, column)| -> Result<Box<dyn Rows<u64> + '_>> {
+        let rows = columns.iter().map(|(piece, column)| -> Result<Box<dyn RowSource<u64> + '_>> {
             match column.as_ref().filter(|_| !without.contains(&piece.particle_type)) {
-                None => Ok(Box::new(Constant { rows: piece.rows, value: NO_ID })),
+                None => Ok(Box::new(ConstantRows { rows: piece.rows, value: NO_ID })),
                 Some(column) => {
                     let number = &column.shape.number;
                     let take = number.ids().or_else(|| number.floats(|x| x as u64));
@@ -116,7 +116,7 @@ impl Fields<'_> {
             let mut ids = vec![0; rows.band().max(1).min(column.shape.rows - first) as usize];
             rows.read(first, &mut ids)?;
             if let Some((row, &id)) = (first..).zip(&ids).find(|(_, id)| is_negative(**id)) {
-                return Err(column.error(format!("has {} in row {row}, from 0; ids are not negative", id as i64)));
+                return Err(column.error(format!("has {} in row {}; ids must not be negative", id as i64, row + 1)));
             }
             first += ids.len() as u64;
         }

@@ -29,7 +29,7 @@ pub(super) fn dead_link(hdf5: &Hdf5File, group: &Group, name: &str) -> Result<Op
 fn phrase(target: LinkTarget) -> String {
     match target {
         LinkTarget::Hard { .. } => "is neither a dataset nor a link to one".into(),
-        LinkTarget::Soft { path } => format!("is a soft link to {path}, which does not exist or leads to another file"),
+        LinkTarget::Soft { path } => format!("is a soft link to {path}, which does not exist or is in another file"),
         LinkTarget::External { filename, path } => format!(
             "is an external link to {path} of the file {filename}; external links are not followed: pass that file, or \
              copy its data into this one"

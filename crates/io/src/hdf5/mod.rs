@@ -21,7 +21,7 @@ mod parts;
 mod shape;
 mod table;
 mod units;
-mod wanted;
+mod optional_fields;
 
 use std::path::{Path, PathBuf};
 
@@ -30,17 +30,17 @@ use fields::{COORDINATES, Fields, IDS, MASSES, VELOCITIES, group, mixed_units};
 use file::File;
 use header::Header;
 use number::Number;
-use parts::{Part, first, has_particles, is_ending, named, open_all, open_present, viewed};
+use optional_fields::OptionalField;
+use parts::{SnapshotFile, first, has_particles, is_ending, named, open_all, open_present, viewed};
 use ropewalk::units::{KnownUnits, VelocityUnit};
 use ropewalk::{Error, Result};
 use shape::Shape;
 use units::Scaling;
-use wanted::Wanted;
 
+use crate::box_sides::side_or_note;
 use crate::contents::{Contents, Field, Role, TypeContents};
 use crate::file_format::FileFormat;
 use crate::reading::Reading;
-use crate::sides::told;
 use crate::split_files::ends_with_number;
 use crate::{Masses, Points, Snapshot, Table};
 
@@ -51,7 +51,7 @@ pub(super) const MAGIC: &[u8; 8] = b"\x89HDF\r\n\x1a\n";
 pub(crate) struct Hdf5;
 
 impl FileFormat for Hdf5 {
-    fn sniff(&self, prefix: &[u8]) -> bool {
+    fn recognises_prefix(&self, prefix: &[u8]) -> bool {
         // The signature is at the start of the file, or after a user block.
         [0, 512, 1024, 2048].iter().any(|&at| prefix.get(at..).is_some_and(|rest| rest.starts_with(MAGIC)))
     }
@@ -91,11 +91,11 @@ fn read(path: &Path, reading: &Reading<'_>) -> Result<Snapshot> {
     if let Some(file) = table_file(path, reading)? {
         return table::read(&file, reading);
     }
-    if reading.is_of_fields {
-        return Err(Error::file(path, "is a snapshot of a simulation, and no table of fields"));
+    if reading.reads_fields {
+        return Err(Error::file(path, "is a snapshot of a simulation, not a table of fields"));
     }
     if !reading.options.columns.is_empty() {
-        return Err(Error::file(path, "is a snapshot in HDF5, and has no columns to choose"));
+        return Err(Error::file(path, "is an HDF5 snapshot, whose columns cannot be chosen"));
     }
     let (parts, options) = (open_all(path, reading)?, reading.options);
     let header = first_header(path, &parts)?;
@@ -113,7 +113,8 @@ fn read(path: &Path, reading: &Reading<'_>) -> Result<Snapshot> {
     let none = Points::F32(Table::of(3, vec![]));
     let positions = fields.needed(COORDINATES, 3)?;
     let mut left_out = vec![];
-    let velocities = if options.velocities { fields.optional(&Wanted::VELOCITIES, &mut left_out)? } else { vec![] };
+    let velocities =
+        if options.velocities { fields.optional(&OptionalField::VELOCITIES, &mut left_out)? } else { vec![] };
     let ids = if options.ids { fields.id_columns(&mut left_out)? } else { vec![] };
     let points = fields.vectors(&positions, |_| 1.0)?.unwrap_or(none);
     let factors = velocities.iter().map(|column| fields.velocity_factor(&column.attributes, header));
@@ -186,13 +187,13 @@ fn inspect(path: &Path, reading: &Reading<'_>) -> Result<Contents> {
         let has_masses = fields.iter().any(|field| field.role == Role::Mass);
         let mass = header.masses.get(t).copied().filter(|&mass| mass != 0.0);
         if let Some(mass) = mass.filter(|_| has_masses) {
-            let own = "has masses of its own, which are read";
+            let own = "has a dataset of masses, which is read";
             doubled.push(format!("{} {own}; the header's MassTable has {mass} for type {t}", group(t as u8)));
         }
         let mass = mass.filter(|_| !has_masses);
         types.push(TypeContents { particle_type: Some(t as u8), name: group(t as u8), count, mass, fields });
     }
-    let (box_size, mut notes) = told(&header.sides);
+    let (box_size, mut notes) = side_or_note(&header.sides);
     notes.extend(reading.options.in_doubt(header.epoch.doubt.as_ref(), stored.is_scaled()).map(str::to_string));
     notes.extend(stored.notes());
     notes.extend(doubled);
@@ -222,13 +223,13 @@ fn table_file(path: &Path, reading: &Reading<'_>) -> Result<Option<File>> {
     Ok(is_table.then_some(file))
 }
 
-fn first_header<'a>(path: &Path, parts: &'a [Part]) -> Result<&'a Header> {
-    parts.first().map(|part| &part.header).ok_or_else(|| Error::file(path, "is a snapshot of no files"))
+fn first_header<'a>(path: &Path, parts: &'a [SnapshotFile]) -> Result<&'a Header> {
+    parts.first().map(|part| &part.header).ok_or_else(|| Error::file(path, "is a snapshot without files"))
 }
 
 /// Returns the number of particles of each type in all files. AREPO's tracers have a type number, but no positions,
 /// and are omitted.
-fn particles(parts: &[Part]) -> Result<Vec<(u8, u64)>> {
+fn particles(parts: &[SnapshotFile]) -> Result<Vec<(u8, u64)>> {
     let mut counts = vec![];
     let Some(first) = parts.first() else { return Ok(counts) };
     for (t, &count) in (0..=u8::MAX).zip(&first.header.counts) {
@@ -261,9 +262,9 @@ impl Uncounted<'_> {
 const UNCOUNTED_ADVICE: &str = "choose the types to read without them (ReadOptions::types)";
 
 /// Returns the groups of particles with coordinates that the headers do not count.
-fn uncounted(parts: &[Part]) -> Result<Vec<Uncounted<'_>>> {
+fn uncounted(parts: &[SnapshotFile]) -> Result<Vec<Uncounted<'_>>> {
     let mut found = vec![];
-    for Part { file, header } in parts {
+    for SnapshotFile { file, header } in parts {
         for group in file.groups()? {
             let Some(particle_type) = group.strip_prefix("PartType").and_then(|number| number.parse().ok()) else {
                 continue;

@@ -7,7 +7,7 @@
 //! fewer bits in words of the usual size. Their values follow IEEE 754 for these widths.
 
 /// A conversion from contiguous stored words to values.
-pub(super) type Take<T> = Box<dyn Fn(&[u8], &mut [T]) + Send + Sync>;
+pub(super) type Converter<T> = Box<dyn Fn(&[u8], &mut [T]) + Send + Sync>;
 
 /// The number format of a word of 1, 2, 4 or 8 bytes.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -59,7 +59,7 @@ impl Number {
         let (class, flags, size) = (byte(0)? & 15, byte(1)?, wide(4)?);
         let size = match (class, size) {
             (0 | 1, 1 | 2 | 4 | 8) => size as usize,
-            (0 | 1, _) => return Err(format!("has numbers of {size} bytes; those of 1, 2, 4 and 8 are read")),
+            (0 | 1, _) => return Err(format!("has numbers of {size} bytes; they must have 1, 2, 4 or 8")),
             _ => return Err(format!("holds {}, not numbers", class_name(class))),
         };
         let bits = 8 * size as u32;
@@ -68,7 +68,9 @@ impl Number {
         let big_endian = flags & 1 == 1;
         if class == 0 {
             if precision == 0 || !fits(at, precision) {
-                return Err(format!("has whole numbers of {precision} bits from bit {at} on in words of {bits}"));
+                return Err(format!(
+                    "has whole numbers of {precision} bits from bit {at} on in words of {bits}, which is not supported"
+                ));
             }
             let kind = Kind::Whole { signed: flags & 8 != 0, at: at as u8, bits: precision as u8 };
             return Ok(Self { size, big_endian, kind });
@@ -88,8 +90,8 @@ impl Number {
             && fits(u32::from(sign_at), 1);
         let (Some(range), true, false, true) = (range, is_implied, is_vax, inside) else {
             return Err(format!(
-                "has floats of {bits} bits with {exponent_bits} of exponent (bias {bias}) and {mantissa_bits} of mantissa; IEEE 754 \
-                 single and double precision are read, and those with fewer bits of mantissa"
+                "has floats of {bits} bits with {exponent_bits} of exponent (bias {bias}) and {mantissa_bits} of mantissa; they must \
+                 have IEEE 754 single or double precision, or fewer bits of mantissa"
             ));
         };
         let kind = Kind::Float(Float { sign_at, exponent_at, mantissa_at, mantissa_bits, range });
@@ -124,7 +126,7 @@ impl Number {
     pub(super) fn floats<T: 'static>(
         &self,
         convert: impl Fn(f64) -> T + Copy + Send + Sync + 'static,
-    ) -> Option<Take<T>> {
+    ) -> Option<Converter<T>> {
         let Kind::Float(float) = self.kind else { return None };
         Some(match (float, self.size, self.big_endian) {
             // Words of the usual formats need no rearrangement of bits.
@@ -136,7 +138,7 @@ impl Number {
 
     /// Returns the conversion of integers to their bits, so that the sign of a signed number is its highest bit.
     /// `None` for floats.
-    pub(super) fn wholes(&self) -> Option<Take<u64>> {
+    pub(super) fn wholes(&self) -> Option<Converter<u64>> {
         let Kind::Whole { at, bits, .. } = self.kind else { return None };
         let mask = u64::MAX >> (64 - bits);
         Some(self.each(move |word| (word >> at) & mask))
@@ -144,7 +146,7 @@ impl Number {
 
     /// Returns the conversion of integers to ids. Negative numbers wrap around to 2^63 or more, which no other signed
     /// numbers reach. `None` for floats.
-    pub(super) fn ids(&self) -> Option<Take<u64>> {
+    pub(super) fn ids(&self) -> Option<Converter<u64>> {
         let Kind::Whole { signed: true, at, bits } = self.kind else { return self.wholes() };
         let shift = 64 - bits;
         Some(self.each(move |word| (((word >> at) << shift) as i64 >> shift) as u64))
@@ -156,7 +158,7 @@ impl Number {
     }
 
     /// Returns the conversion of numbers of either kind to floats. Integers beyond 2^53 are rounded.
-    pub(super) fn values(&self) -> Take<f64> {
+    pub(super) fn values(&self) -> Converter<f64> {
         match self.kind {
             Kind::Float(_) => self.floats(|x| x).unwrap_or_else(|| Box::new(|_, _| {})),
             Kind::Whole { at, bits, signed } => {
@@ -171,7 +173,7 @@ impl Number {
 
     /// Returns the conversion of words of any width and byte order. Words are widened in blocks, so that only the
     /// loop over `value` is compiled for each `T`.
-    fn each<T: 'static>(&self, value: impl Fn(u64) -> T + Copy + Send + Sync + 'static) -> Take<T> {
+    fn each<T: 'static>(&self, value: impl Fn(u64) -> T + Copy + Send + Sync + 'static) -> Converter<T> {
         const BLOCK: usize = 128;
         let (size, widen) = (self.size, self.widen());
         Box::new(move |bytes, out| {
@@ -208,7 +210,7 @@ fn widened<const N: usize, const IS_BIG: bool>(bytes: &[u8], out: &mut [u64]) {
     }
 }
 
-fn direct<const N: usize, T: 'static>(value: impl Fn([u8; N]) -> T + Send + Sync + 'static) -> Take<T> {
+fn direct<const N: usize, T: 'static>(value: impl Fn([u8; N]) -> T + Send + Sync + 'static) -> Converter<T> {
     Box::new(move |bytes, out| {
         bytes.as_chunks().0.iter().zip(out).for_each(|(&word, place)| *place = value(word));
     })

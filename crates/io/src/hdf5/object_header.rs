@@ -9,7 +9,7 @@ use hdf5_reader::Hdf5File;
 const LAYOUT: u16 = 0x08;
 const CONTINUATION: u16 = 0x10;
 /// A limit above the number of continuation blocks that any writer creates.
-const MOST_BLOCKS: usize = 1024;
+const MAX_BLOCKS: usize = 1024;
 /// The layout class of chunked data.
 const CHUNKED: u8 = 2;
 /// The first version of the layout message with flags.
@@ -41,7 +41,7 @@ pub(super) fn has_plain_edges(hdf5: &Hdf5File, address: u64) -> Result<bool, Str
     let superblock = hdf5.superblock();
     let (offset, length) = (usize::from(superblock.offset_size), usize::from(superblock.length_size));
     let mut blocks = vec![(address.saturating_add(start), len, (0, 0))];
-    for _ in 0..MOST_BLOCKS {
+    for _ in 0..MAX_BLOCKS {
         let Some((at, len, (before, after))) = blocks.pop() else { break };
         let len = usize::try_from(len).ok().filter(|&len| len <= rest.max(1 << 24)).ok_or("its header is too long")?;
         let block = read(at, len)?;

@@ -17,10 +17,10 @@ use crate::reading::Reading;
 use crate::split_files::{absent, missing, present};
 
 /// The extensions of HDF5 files.
-const ENDS: [&str; 3] = ["hdf5", "h5", "hdf"];
+const EXTENSIONS: [&str; 3] = ["hdf5", "h5", "hdf"];
 
 /// One file of a snapshot.
-pub(super) struct Part {
+pub(super) struct SnapshotFile {
     pub file: File,
     pub header: Header,
 }
@@ -39,7 +39,7 @@ impl Name {
         let name = path.file_name()?.to_str()?;
         let folder = path.parent().unwrap_or(Path::new("")).to_path_buf();
         let (stem, end) = match name.rsplit_once('.') {
-            Some((stem, end)) if ENDS.contains(&end) => (stem, Some(end.to_string())),
+            Some((stem, end)) if EXTENSIONS.contains(&end) => (stem, Some(end.to_string())),
             _ => (name, None),
         };
         let (base, number) = match stem.rsplit_once('.').map(|(base, number)| (base, number.parse().ok())) {
@@ -77,7 +77,7 @@ pub(super) fn viewed(path: &Path) -> Vec<PathBuf> {
 pub(super) fn first(path: &Path) -> Option<PathBuf> {
     let text = path.to_str()?;
     let star = text.contains('*').then(|| PathBuf::from(text.replacen('*', "0", 1)));
-    let ends = || ENDS.into_iter();
+    let ends = || EXTENSIONS.into_iter();
     let bare = ends().map(|end| PathBuf::from(format!("{text}.0.{end}")));
     let whole = ends().map(|end| PathBuf::from(format!("{text}.{end}")));
     let less = Name::of(path).filter(|name| name.number.is_none() && name.end.is_some()).map(|name| name.part(0));
@@ -86,7 +86,7 @@ pub(super) fn first(path: &Path) -> Option<PathBuf> {
 
 /// Returns `true` for the extension of an HDF5 file.
 pub(super) fn is_ending(end: &OsStr) -> bool {
-    end.to_str().is_some_and(|end| ENDS.contains(&end))
+    end.to_str().is_some_and(|end| EXTENSIONS.contains(&end))
 }
 
 /// Returns `true` if an HDF5 file has a group of particles; `false` also if the file cannot be read.
@@ -99,25 +99,25 @@ pub(super) fn has_particles(path: &Path) -> bool {
 }
 
 /// Opens all files of the snapshot that `path` names or belongs to, and checks that they agree.
-pub(super) fn open_all(path: &Path, reading: &Reading<'_>) -> Result<Vec<Part>> {
+pub(super) fn open_all(path: &Path, reading: &Reading<'_>) -> Result<Vec<SnapshotFile>> {
     let file = File::open(path, reading)?;
     let mut header = Header::read(&file)?;
     if reading.options.single_part && header.files > 1 {
-        reading.read_alone(header.files);
+        reading.mark_single_file(header.files);
         header.counts.clone_from(&header.here);
         header.notes.push(format!(
-            "{} is one of {} files of a snapshot: its {} particles are read without the others",
+            "{} is one of {} files of a snapshot: only its {} particles are read",
             path.display(),
             header.files,
             header.here.iter().fold(0, |sum: u64, &n| sum.saturating_add(n))
         ));
-        return Ok(vec![Part { file, header }]);
+        return Ok(vec![SnapshotFile { file, header }]);
     }
     if is_view(&file, &header)? {
         return open_viewed(path, &header, reading);
     }
     if header.files == 1 {
-        let parts = vec![Part { file, header }];
+        let parts = vec![SnapshotFile { file, header }];
         check_counts(&parts)?;
         return Ok(parts);
     }
@@ -125,15 +125,16 @@ pub(super) fn open_all(path: &Path, reading: &Reading<'_>) -> Result<Vec<Part>> 
     let name = Name::of(path).filter(|name| name.number.is_some_and(|k| k < files));
     let Some(name) = name else {
         let last = files - 1;
-        let message =
-            format!("is one of {files} files of a snapshot, but its name has none of .0 to .{last} before its end");
+        let message = format!(
+            "is one of {files} files of a snapshot, but its name needs a part number .0 to .{last} before the extension"
+        );
         return Err(Error::file(path, message));
     };
     open_parts(&name, files, reading)
 }
 
 /// Opens the files of a snapshot that exist, and checks that they agree. Also returns a note about missing files.
-pub(super) fn open_present(path: &Path, reading: &Reading<'_>) -> Result<(Vec<Part>, Option<String>)> {
+pub(super) fn open_present(path: &Path, reading: &Reading<'_>) -> Result<(Vec<SnapshotFile>, Option<String>)> {
     let file = File::open(path, reading)?;
     let header = Header::read(&file)?;
     let files = header.files;
@@ -142,13 +143,13 @@ pub(super) fn open_present(path: &Path, reading: &Reading<'_>) -> Result<(Vec<Pa
     }
     let Some(name) = Name::of(path).filter(|name| name.number.is_some_and(|k| k < files)) else {
         let note = format!("one of {files} files of a snapshot; its name has no number, so the others are not found");
-        return Ok((vec![Part { file, header }], Some(note)));
+        return Ok((vec![SnapshotFile { file, header }], Some(note)));
     };
     let present = present(files, &|k| name.part(k));
     let (Some(note), false) = (absent(files, &present, &|k| name.part(k)), present.is_empty()) else {
         return Ok((open_parts(&name, files, reading)?, None));
     };
-    let mut parts: Vec<Part> = vec![];
+    let mut parts: Vec<SnapshotFile> = vec![];
     for k in present {
         let path = name.part(k);
         let file = File::open(&path, reading)?;
@@ -156,13 +157,13 @@ pub(super) fn open_present(path: &Path, reading: &Reading<'_>) -> Result<(Vec<Pa
         if let Some(first) = parts.first() {
             first.header.check_same(&header, &path)?;
         }
-        parts.push(Part { file, header });
+        parts.push(SnapshotFile { file, header });
     }
     Ok((parts, Some(note)))
 }
 
-fn open_parts(name: &Name, files: u32, reading: &Reading<'_>) -> Result<Vec<Part>> {
-    let mut parts: Vec<Part> = vec![];
+fn open_parts(name: &Name, files: u32, reading: &Reading<'_>) -> Result<Vec<SnapshotFile>> {
+    let mut parts: Vec<SnapshotFile> = vec![];
     for k in 0..files {
         let path = name.part(k);
         if !path.exists() {
@@ -173,7 +174,7 @@ fn open_parts(name: &Name, files: u32, reading: &Reading<'_>) -> Result<Vec<Part
         if let Some(first) = parts.first() {
             first.header.check_same(&header, &path)?;
         }
-        parts.push(Part { file, header });
+        parts.push(SnapshotFile { file, header });
     }
     check_counts(&parts)?;
     Ok(parts)
@@ -190,12 +191,14 @@ fn is_view(file: &File, header: &Header) -> Result<bool> {
 }
 
 /// Opens the parts of a view, which have its name, in its folder or in a subfolder with its name.
-fn open_viewed(path: &Path, view: &Header, reading: &Reading<'_>) -> Result<Vec<Part>> {
-    let Some(name) = Name::of(path) else { return Err(Error::file(path, "has a name that no parts can have")) };
+fn open_viewed(path: &Path, view: &Header, reading: &Reading<'_>) -> Result<Vec<SnapshotFile>> {
+    let Some(name) = Name::of(path) else {
+        return Err(Error::file(path, "has a name from which those of its parts cannot be derived"));
+    };
     let inside = Name { folder: name.folder.join(&name.base), ..name.clone() };
     let Some(found) = [&name, &inside].into_iter().find(|name| name.part(0).is_file()) else {
         let message = format!(
-            "has virtual datasets, whose numbers are in other files; neither {} nor {} is there",
+            "has virtual datasets, whose values are in other files; neither {} nor {} exists",
             name.part(0).display(),
             inside.part(0).display()
         );
@@ -206,14 +209,14 @@ fn open_viewed(path: &Path, view: &Header, reading: &Reading<'_>) -> Result<Vec<
     match parts.first() {
         Some(first) if first.header.counts != view.here => {
             let (here, parts) = (&view.here, &first.header.counts);
-            Err(Error::file(path, format!("shows {here:?} particles of each type, and its parts hold {parts:?}")))
+            Err(Error::file(path, format!("has {here:?} particles of each type, but its parts have {parts:?}")))
         }
         _ => Ok(parts),
     }
 }
 
 /// Returns an error if the files do not hold the total numbers of particles in their headers.
-fn check_counts(parts: &[Part]) -> Result<()> {
+fn check_counts(parts: &[SnapshotFile]) -> Result<()> {
     let Some(first) = parts.first() else { return Ok(()) };
     for (t, &promised) in first.header.counts.iter().enumerate() {
         let here = parts.iter().map(|part| part.header.here.get(t).copied().unwrap_or(0));
@@ -221,7 +224,7 @@ fn check_counts(parts: &[Part]) -> Result<()> {
         if found != promised {
             let n = parts.len();
             return Err(first.file.error(format!(
-                "its header promises {promised} particles of type {t}, but the {n} files of the snapshot hold {found}"
+                "its header declares {promised} particles of type {t}, but the {n} files of the snapshot hold {found}"
             )));
         }
     }

@@ -29,7 +29,7 @@ impl Shape {
     /// Returns the shape of a dataset whose elements, of `bytes` bytes each, are read as bytes.
     pub(super) fn of_bytes(dataset: &Dataset, bytes: u64) -> std::result::Result<Self, String> {
         let (rows, width) = extent(dataset)?;
-        let width = width.checked_mul(bytes).ok_or("has rows of more bytes than there are numbers for")?;
+        let width = width.checked_mul(bytes).ok_or("has rows with a size above 2^64 bytes")?;
         Ok(Self { rows, width, number: Number::BYTE, unit: bytes })
     }
 
@@ -44,6 +44,6 @@ fn extent(dataset: &Dataset) -> std::result::Result<(u64, u64), String> {
     match *dataset.shape() {
         [rows] => Ok((rows, 1)),
         [rows, width] => Ok((rows, width)),
-        ref other => Err(format!("has {} dimensions; those with 1 or 2 are read", other.len())),
+        ref other => Err(format!("has {} dimensions; it must have 1 or 2", other.len())),
     }
 }

@@ -74,7 +74,7 @@ impl<'a> Group<'a> {
                 dataset.write(&mut counted)?;
                 if counted.bytes != dataset.bytes() {
                     let (is, should) = (counted.bytes, dataset.bytes());
-                    return Err(io::Error::other(format!("a data set has {is} bytes, but should have {should}")));
+                    return Err(io::Error::other(format!("a data set must have {should} bytes, got {is}")));
                 }
                 at = start + dataset.bytes();
             }

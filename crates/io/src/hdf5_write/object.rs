@@ -133,7 +133,7 @@ impl Header {
     /// Adds a message, whose size must fit in 16 bits.
     fn message(&mut self, kind: u8, body: &[u8], what: &str) -> io::Result<()> {
         let Ok(size) = u16::try_from(body.len()) else {
-            return Err(io::Error::other(format!("{what} takes {} bytes; HDF5 has room for 65535", body.len())));
+            return Err(io::Error::other(format!("{what} takes {} bytes; HDF5 allows at most 65535", body.len())));
         };
         self.messages.push(kind);
         self.messages.extend(size.to_le_bytes());
@@ -155,7 +155,7 @@ impl Header {
     pub(super) fn link(&mut self, name: &str, address: u64) -> io::Result<()> {
         let refuse = |why| Err(io::Error::other(format!("the name {name:?} {why}")));
         if name.is_empty() || name == "." || name.contains(['/', '\0']) {
-            return refuse("is none that HDF5 allows");
+            return refuse("is not allowed in HDF5");
         }
         let Ok(length) = u16::try_from(name.len()) else { return refuse("is too long for HDF5") };
         // Flags: the length of the name has two bytes, and the character set, UTF-8, is stated.
@@ -265,7 +265,7 @@ mod tests {
     fn names_and_sizes_that_hdf5_has_not() {
         let message = |error: io::Result<()>| error.unwrap_err().to_string();
         let mut header = Header::default();
-        assert_eq!(message(header.link("a/b", 0)), "the name \"a/b\" is none that HDF5 allows");
+        assert_eq!(message(header.link("a/b", 0)), "the name \"a/b\" is not allowed in HDF5");
         let long = "x".repeat(70_000);
         assert!(message(header.attribute("notes", &long.as_str().into())).contains("attribute notes takes 70"));
         assert!(message(header.link(&long, 0)).contains("too long"));

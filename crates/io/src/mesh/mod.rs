@@ -60,7 +60,7 @@ fn read_bytes(bytes: &[u8]) -> std::result::Result<MeshData, String> {
         stl::read_binary(bytes)?
     } else if text.contains(&0) {
         // Text does not contain this byte, and binary files contain many.
-        return Err(format!("is no mesh: it is binary, but no PLY; {}", stl::wrong_length(bytes)));
+        return Err(format!("is not a mesh: it is binary, but not PLY; {}", stl::wrong_length(bytes)));
     } else if stl::is_text(text) {
         stl::read_text(text)?
     } else {

@@ -20,7 +20,7 @@ pub(super) fn read(bytes: &[u8]) -> Result<MeshData, String> {
     let (mut coordinates, mut faces, mut others) = (vec![], vec![], BTreeMap::<String, u64>::new());
     let mut corners = vec![];
     let mut highest = 0;
-    let not_obj = |message: String| format!("is no mesh in the OBJ, PLY or STL format: {message}");
+    let not_obj = |message: String| format!("is not a mesh in the OBJ, PLY or STL format: {message}");
     for line in Lines::new(bytes) {
         let words = line.words();
         match words.first() {
@@ -53,7 +53,7 @@ pub(super) fn read(bytes: &[u8]) -> Result<MeshData, String> {
 
 /// Returns an error message with the line and its fault.
 fn wrong(line: &Line<'_>, what: &str) -> String {
-    let what = if line.is_text() { what } else { "is no text in UTF-8" };
+    let what = if line.is_text() { what } else { "is not text in UTF-8" };
     format!("line {}: '{}' {what}", line.number, line.quoted())
 }
 
@@ -62,12 +62,12 @@ fn vertex(line: &Line<'_>, words: &[&[u8]], coordinates: &mut Vec<f64>) -> Resul
     let weight = match words.len() {
         4 | 7 | 8 => Ok(1.0),
         5 => number(words[4]),
-        _ => return Err(wrong(line, "has not 3, 4, 6 or 7 numbers")),
+        _ => return Err(wrong(line, "must have 3, 4, 6 or 7 numbers")),
     };
     let weight = weight.map_err(|_| wrong(line, "has a fourth number that cannot be read"))?;
     grow(coordinates, 3);
     for word in &words[1..4] {
-        coordinates.push(number(word).map_err(|_| wrong(line, "has no three numbers"))? / weight);
+        coordinates.push(number(word).map_err(|_| wrong(line, "needs three numbers"))? / weight);
     }
     Ok(())
 }
@@ -90,7 +90,7 @@ fn corners_of(line: &Line<'_>, words: &[&[u8]], n: usize, corners: &mut Vec<u32>
         let index = parts.next().unwrap_or_default();
         let others: Vec<&[u8]> = parts.collect();
         if !is_whole(index) || others.len() > 2 || !others.iter().all(|other| other.is_empty() || is_whole(other)) {
-            return Err(wrong(line, "is no list of vertices, each as 1, 1/2, 1//3 or 1/2/3"));
+            return Err(wrong(line, "is not a list of vertices, each as 1, 1/2, 1//3 or 1/2/3"));
         }
         let index = std::str::from_utf8(index).ok().and_then(|index| index.parse::<i64>().ok());
         let place = match index {
@@ -100,7 +100,7 @@ fn corners_of(line: &Line<'_>, words: &[&[u8]], n: usize, corners: &mut Vec<u32>
             _ => None,
         };
         let place = place.and_then(|place| u32::try_from(place).ok());
-        corners.push(place.ok_or_else(|| wrong(line, "has a vertex that is not there"))?);
+        corners.push(place.ok_or_else(|| wrong(line, "has a vertex that does not exist"))?);
     }
     Ok(())
 }
@@ -115,11 +115,11 @@ fn missing(bytes: &[u8], n: usize) -> String {
             Some(&b"f") => {
                 let found = corners_of(&line, &words, before, &mut corners);
                 if found.is_err() || corners.iter().any(|&corner| corner as usize >= n) {
-                    return wrong(&line, &format!("has a vertex that is not there; there are {n}"));
+                    return wrong(&line, &format!("has a vertex that does not exist; the file has {n}"));
                 }
             }
             _ => {}
         }
     }
-    "a face has a vertex that is not there".into()
+    "a face has a vertex that does not exist".into()
 }

@@ -20,7 +20,7 @@ const CORNERS: [&str; 2] = ["vertex_indices", "vertex_index"];
 
 pub(super) fn read(bytes: &[u8]) -> Result<MeshData, String> {
     let bytes = plain_header(bytes);
-    read_elements(&bytes).map_err(|error| format!("is no whole PLY file: {error}"))
+    read_elements(&bytes).map_err(|error| format!("is not a valid PLY file: {error}"))
 }
 
 /// Returns the file with a header that the parser accepts. Comments may be in any encoding, and lines may end with CR
@@ -69,7 +69,7 @@ fn read_elements(bytes: &[u8]) -> Result<MeshData, String> {
                 let names: Vec<&str> = element.properties.iter().map(|(name, _)| name.as_str()).collect();
                 if element.count > 0 && !names.iter().any(|name| CORNERS.contains(name)) {
                     let (names, known) = (names.join(", "), CORNERS.join(" or "));
-                    return Err(format!("faces have {names}, of which none is the list {known}"));
+                    return Err(format!("faces have {names}, but need the list {known}"));
                 }
                 let mut place = 0;
                 payload.elements(element, |Face(corners)| {
@@ -83,13 +83,13 @@ fn read_elements(bytes: &[u8]) -> Result<MeshData, String> {
         }
     }
     if u32::try_from(coordinates.len() / 3).is_err() {
-        return Err("more than 2^32 - 1 vertices".into());
+        return Err("has more than 2^32 - 1 vertices".into());
     }
     let n = coordinates.len() / 3;
     if let Some((corner, Reverse(place))) = highest.filter(|&(corner, _)| corner as usize >= n) {
         let corner = if corner == u32::MAX { "a vertex below 0".into() } else { format!("vertex {corner}") };
         let last = n.saturating_sub(1);
-        return Err(format!("face {} of {n_faces} has {corner}; there are vertices 0 to {last}", place + 1));
+        return Err(format!("face {} of {n_faces} has {corner}; vertices must be 0 to {last}", place + 1));
     }
     let mut notes = vec![];
     match payload {
@@ -134,7 +134,7 @@ impl Payload<'_> {
             };
             each(read.map_err(|error| match error.kind() {
                 ErrorKind::UnexpectedEof => {
-                    format!("ends within the element {}, of which there should be {}", element.name, element.count)
+                    format!("ends within the element {}, which must have {} rows", element.name, element.count)
                 }
                 _ => error.to_string(),
             })?);

@@ -69,7 +69,7 @@ impl<'a> Lines<'a> {
         }
         let mut notes = vec![];
         if self.longer > 0 {
-            notes.push(format!("lines with values that no property has, which are not read: {}", self.longer));
+            notes.push(format!("values without a property are not read; lines that have them: {}", self.longer));
         }
         if after > 0 {
             notes.push(format!("lines after the last element that are not read: {after}"));
@@ -93,7 +93,7 @@ fn row<E: PropertyAccess>(line: &[u8], element: &ElementDef) -> Result<(E, bool)
             }
         };
         if let PropertyAccessResult::UnsupportedType = found.set_property(name, value) {
-            return Err(format!("{name} of the element {} has no type that it may have", element.name));
+            return Err(format!("{name} of the element {} has a type that is not allowed there", element.name));
         }
     }
     Ok((found, words.next().is_some()))

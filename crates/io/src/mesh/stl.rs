@@ -45,9 +45,9 @@ pub(super) fn wrong_length(bytes: &[u8]) -> String {
     match promised(bytes) {
         Some(triangles) => {
             let due = length(triangles);
-            format!("as binary STL of {triangles} triangles it needs {due} bytes, and {there} are there")
+            format!("binary STL of {triangles} triangles must have {due} bytes, got {there}")
         }
-        None => format!("binary STL has at least {HEADER} bytes, and {there} are there"),
+        None => format!("binary STL must have at least {HEADER} bytes, got {there}"),
     }
 }
 
@@ -62,7 +62,7 @@ pub(super) fn read_binary(bytes: &[u8]) -> Result<MeshData, String> {
     }
     let end = promised(bytes).map_or(0, length) as usize;
     let corners = Corners::read(&mut Cursor::new(&bytes[..end.min(bytes.len())]));
-    let mut mesh = corners.map_err(|error| format!("is no whole STL file: {error}"))?.mesh()?;
+    let mut mesh = corners.map_err(|error| format!("is not a valid STL file: {error}"))?.mesh()?;
     if let Some(after) = bytes.len().checked_sub(end).filter(|&after| after > 0) {
         mesh.notes.push(format!("{after} bytes after the last triangle are not read"));
     }
@@ -72,7 +72,7 @@ pub(super) fn read_binary(bytes: &[u8]) -> Result<MeshData, String> {
 pub(super) fn read_text(bytes: &[u8]) -> Result<MeshData, String> {
     let mut solids = Solids::new(bytes);
     let corners = Corners::read(&mut solids);
-    corners.map_err(|error| format!("is no whole STL file: line {}: {error}", solids.line))?.mesh()
+    corners.map_err(|error| format!("is not a valid STL file: line {}: {error}", solids.line))?.mesh()
 }
 
 /// The corners of triangles. Corners with equal coordinates are merged.
@@ -185,7 +185,7 @@ impl<'a> Solids<'a> {
                 None => return Ok(b"endsolid\n".to_vec()),
                 Some(other) if begins(other, b"solid") => line = self.next(),
                 Some(_) => {
-                    let message = "what follows endsolid is no other solid";
+                    let message = "expected another solid after endsolid";
                     return Err(io::Error::new(io::ErrorKind::InvalidData, message));
                 }
             }

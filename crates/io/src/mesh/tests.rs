@@ -167,13 +167,13 @@ fn errors_name_the_line() {
         (header.replace("vertex 2", "vertex x"), "line 3: 'element vertex x' cannot be read as a line of the header"),
         (header.replace("end_header\n", ""), "its header has no line end_header"),
         (header.replace("format ascii 1.0\n", ""), "No format line found."),
-        (format!("{obj}f 1 2 x\n"), "line 4: 'f 1 2 x' is no list of vertices"),
-        (format!("{obj}\r\nf 1 2 3\r\nv 0 zero 0"), "line 6: 'v 0 zero 0' has no three numbers"),
-        (format!("{obj}f 1 2 \\\nx\n"), "line 4: 'f 1 2  x' is no list of vertices"),
-        (format!("{obj}v 0 0 0 1 1\nf 1 2 3\n"), "line 4: 'v 0 0 0 1 1' has not 3, 4, 6 or 7 numbers"),
-        (format!("{obj}vn 0 0 1\n\nf 1 2 3/1/1/1\n"), "line 6: 'f 1 2 3/1/1/1' is no list of vertices"),
-        (format!("f 1 2 3\n{obj}f 1 2 9\n"), "line 5: 'f 1 2 9' has a vertex that is not there; there are 3"),
-        (format!("{obj}f 1 2 -4\n"), "line 4: 'f 1 2 -4' has a vertex that is not there"),
+        (format!("{obj}f 1 2 x\n"), "line 4: 'f 1 2 x' is not a list of vertices"),
+        (format!("{obj}\r\nf 1 2 3\r\nv 0 zero 0"), "line 6: 'v 0 zero 0' needs three numbers"),
+        (format!("{obj}f 1 2 \\\nx\n"), "line 4: 'f 1 2  x' is not a list of vertices"),
+        (format!("{obj}v 0 0 0 1 1\nf 1 2 3\n"), "line 4: 'v 0 0 0 1 1' must have 3, 4, 6 or 7 numbers"),
+        (format!("{obj}vn 0 0 1\n\nf 1 2 3/1/1/1\n"), "line 6: 'f 1 2 3/1/1/1' is not a list of vertices"),
+        (format!("f 1 2 3\n{obj}f 1 2 9\n"), "line 5: 'f 1 2 9' has a vertex that does not exist; the file has 3"),
+        (format!("{obj}f 1 2 -4\n"), "line 4: 'f 1 2 -4' has a vertex that does not exist"),
         (format!("{obj}f\nf 1 2 3\no next\n"), "line 4: a face has no vertices"),
     ] {
         let error = read_bytes(text.as_bytes()).unwrap_err();
@@ -181,7 +181,7 @@ fn errors_name_the_line() {
     }
     let whole = ply("binary_little_endian", &[0; 20]);
     let error = read_bytes(&whole).unwrap_err();
-    assert!(error.ends_with("ends within the element vertex, of which there should be 4"), "{error}");
+    assert!(error.ends_with("ends within the element vertex, which must have 4 rows"), "{error}");
 }
 
 #[test]
@@ -222,7 +222,7 @@ fn lines_of_obj_that_are_passed_over() {
     let other = [obj.as_bytes(), b"o p\xe4rt\n# \xe4\n\xe4 1\nf 1 2 3\n"].concat();
     assert_eq!(read_bytes(&other).unwrap().faces, faces);
     let error = read_bytes(&[obj.as_bytes(), b"f 1 2 3 \xe4\n"].concat()).unwrap_err();
-    assert!(error.contains("line 4: 'f 1 2 3 \u{fffd}' is no text in UTF-8"), "{error}");
+    assert!(error.contains("line 4: 'f 1 2 3 \u{fffd}' is not text in UTF-8"), "{error}");
     for face in [
         "6148914691236517206 2 3",
         "9223372036854775807 2 3",
@@ -310,7 +310,7 @@ fn all_solids_of_a_text_are_read() {
     let many = "solid\nendsolid\n".repeat(100_000);
     assert!(read_bytes(many.as_bytes()).unwrap().faces.is_empty());
     for (text, said) in [
-        (format!("solid a\n{one}endsolid a\nfacet\n"), "line 10: what follows endsolid is no other solid"),
+        (format!("solid a\n{one}endsolid a\nfacet\n"), "line 10: expected another solid after endsolid"),
         (format!("solid a\n{one}solid b\n{two}endsolid\n"), "line 9: invalid facet header"),
         (format!("solid a\n\n{}", one.replace("1 0 0", "1 0 x")), "line 6: invalid float literal"),
         (format!("solid a\n{one}"), "line 8: EOF while expecting facet or endsolid"),
@@ -362,7 +362,7 @@ fn headers_of_ply_in_other_encodings() {
     let error = read_bytes(twice.as_bytes()).unwrap_err();
     assert!(error.contains("line 7: 'property float x' cannot be read as a line of the header"), "{error}");
     let error = read_bytes(&ply("ascii", b"0 0 0 7\n1 0 0 7\n0 1 0 7\n0 0 1 7\n3 0 1 2\n3 0 1 9\n0\n0\n")).unwrap_err();
-    assert!(error.contains("face 2 of 4 has vertex 9; there are vertices 0 to 3"), "{error}");
+    assert!(error.contains("face 2 of 4 has vertex 9; vertices must be 0 to 3"), "{error}");
 }
 
 #[test]
@@ -372,7 +372,7 @@ fn binary_stl_of_another_length() {
         bytes.extend(4u32.to_le_bytes());
         bytes.extend([0; 151]);
         let error = read_bytes(&bytes).unwrap_err();
-        assert!(error.ends_with("as binary STL of 4 triangles it needs 284 bytes, and 235 are there"), "{error}");
+        assert!(error.ends_with("binary STL of 4 triangles must have 284 bytes, got 235"), "{error}");
         let mut one = bytes.clone();
         one[80] = 2;
         let mesh = read_bytes(&[&one[..184], b"bytes"].concat()).unwrap();
@@ -382,6 +382,6 @@ fn binary_stl_of_another_length() {
         );
         assert!(read_bytes(&[&one[..184], &[0; 50]].concat()).is_err());
         let error = read_bytes(&bytes[..70]).unwrap_err();
-        assert!(error.ends_with("binary STL has at least 84 bytes, and 70 are there"), "{error}");
+        assert!(error.ends_with("binary STL must have at least 84 bytes, got 70"), "{error}");
     }
 }

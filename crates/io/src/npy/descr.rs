@@ -11,7 +11,7 @@ use crate::number_types::Number;
 /// The maximum depth of nested records.
 const DEEPEST: usize = 4;
 /// The maximum number of fields of a record.
-const MOST_FIELDS: usize = 10_000;
+const MAX_FIELDS: usize = 10_000;
 
 /// A field of a record.
 #[derive(Clone, Debug, PartialEq)]
@@ -72,10 +72,7 @@ struct Parser<'a> {
 
 impl Parser<'_> {
     fn refuse<T>(&self) -> Result<T, String> {
-        Err(format!(
-            "its header has a record type that cannot be read, at {}",
-            crate::messages::shorten(self.rest.as_bytes())
-        ))
+        Err(format!("its header has an invalid record type, at {}", crate::messages::shorten(self.rest.as_bytes())))
     }
 
     /// Skips this mark if it comes next, and returns `true` if it did.
@@ -150,7 +147,7 @@ impl Parser<'_> {
             } else {
                 let text = self.text()?;
                 let Some((number, big_endian, bytes)) = scalar(&text) else {
-                    return Err(format!("its field {} has the type '{text}', which is not known", name.escape_debug()));
+                    return Err(format!("its field {} has the unknown type '{text}'", name.escape_debug()));
                 };
                 // Fields without a name are padding.
                 if !own.is_empty() {
@@ -175,7 +172,7 @@ impl Parser<'_> {
                 return self.refuse();
             };
             at = end;
-            if self.fields.len() > MOST_FIELDS {
+            if self.fields.len() > MAX_FIELDS {
                 return self.refuse();
             }
         }

@@ -23,7 +23,7 @@ pub(super) const MAGIC: &[u8] = b"\x93NUMPY";
 pub(crate) const LONGEST_HEADER: u64 = 10_000;
 
 /// The maximum width of rows from which columns are chosen.
-pub(super) const MOST_COLUMNS: u64 = 1 << 16;
+pub(super) const MAX_COLUMNS: u64 = 1 << 16;
 
 /// Reads the Python literal at the start of the file.
 pub(super) fn header_text(source: &mut Source) -> Result<String> {
@@ -31,10 +31,12 @@ pub(super) fn header_text(source: &mut Source) -> Result<String> {
     let bytes = match major {
         1 => u64::from(u16::from_le_bytes(source.array()?)),
         2 | 3 => u64::from(source.u32(false)?),
-        _ => return Err(source.error(format!("has npy format version {major}.{minor}; 1 to 3 are known"))),
+        _ => return Err(source.error(format!("has npy format version {major}.{minor}; it must be 1 to 3"))),
     };
     if bytes > LONGEST_HEADER {
-        return Err(source.error(format!("has a header of {bytes} bytes; an array of floats needs under 200")));
+        return Err(
+            source.error(format!("has a header of {bytes} bytes; that of an array of floats has fewer than 200"))
+        );
     }
     let mut text = vec![0; bytes as usize];
     source.fill(&mut text)?;
@@ -47,16 +49,15 @@ fn literal(bytes: &[u8]) -> std::result::Result<(String, u64), String> {
     let (length, start) = match bytes {
         [b'\x93', b'N', b'U', b'M', b'P', b'Y', 1, _, a, b, ..] => (u32::from(u16::from_le_bytes([*a, *b])), 10),
         [b'\x93', b'N', b'U', b'M', b'P', b'Y', 2 | 3, _, a, b, c, d, ..] => (u32::from_le_bytes([*a, *b, *c, *d]), 12),
-        _ => return Err("is no NumPy array of version 1 to 3".into()),
+        _ => return Err("is not a NumPy array of version 1 to 3".into()),
     };
     let end = start + length as usize;
-    let text =
-        bytes.get(start..end).ok_or_else(|| format!("has a header of {length} bytes, of which some are missing"))?;
+    let text = bytes.get(start..end).ok_or_else(|| format!("has an incomplete header; it must have {length} bytes"))?;
     Ok((String::from_utf8_lossy(text).replace("()", "(1,)"), end as u64))
 }
 
 /// Parses the header of an array that begins with `bytes`. Also returns the offset of its values.
-pub(crate) fn decode(bytes: &[u8], of: Of) -> std::result::Result<(Header, u64), String> {
+pub(crate) fn decode(bytes: &[u8], of: ArrayUse) -> std::result::Result<(Header, u64), String> {
     let (text, start) = literal(bytes)?;
     Ok((Header::parse(&text, of)?, start))
 }
@@ -74,7 +75,7 @@ pub(crate) fn rows_of_numbers(bytes: &[u8]) -> std::result::Result<Option<u64>, 
 
 /// The intended use of an array, which determines the shapes that are accepted.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) enum Of {
+pub(crate) enum ArrayUse {
     Points,
     /// Rows of any width, from which the columns of points are chosen.
     Chosen,
@@ -107,7 +108,7 @@ impl Header {
         let (promised, left) = (u128::from(points) * dim as u128 * u128::from(bytes), source.left());
         if promised > u128::from(left) {
             return Err(source.error(format!(
-                "truncated: {points} rows of {dim} numbers are {promised} bytes, {left} follow the header"
+                "truncated: expected {promised} bytes for {points} rows of {dim} numbers, got {left}"
             )));
         }
         Ok(())
@@ -132,8 +133,8 @@ impl Header {
     }
 
     /// Parses a header such as `{'descr': '<f8', 'fortran_order': False, 'shape': (10, 3), }`.
-    pub(super) fn parse(text: &str, of: Of) -> std::result::Result<Self, String> {
-        let wanted = "an array of floats of 16 to 64 bits or of integers is wanted";
+    pub(super) fn parse(text: &str, of: ArrayUse) -> std::result::Result<Self, String> {
+        let wanted = "it must hold floats of 16 to 64 bits or integers";
         let descr = value(text, "descr")?;
         let Some(type_name) = quoted(descr) else {
             return Err(format!("holds records of type {}; {wanted}", shorten(descr.as_bytes())));
@@ -152,12 +153,12 @@ impl Header {
         let (points, dim) = match sides[..] {
             [points] => (points, 1),
             [points, dim @ 1..=10] => (points, dim as usize),
-            [points, dim] if of != Of::Points && (1..=MOST_COLUMNS).contains(&dim) => (points, dim as usize),
+            [points, dim] if of != ArrayUse::Points && (1..=MAX_COLUMNS).contains(&dim) => (points, dim as usize),
             _ => {
                 let shape = shape.split_inclusive(')').next().unwrap_or_default();
                 let wanted = match of {
-                    Of::Fields => "N values are (N,), and those of F fields (N, F)",
-                    _ => "N points are (N, 1) to (N, 10), or (N,)",
+                    ArrayUse::Fields => "it must be (N,) for N values, or (N, F) for F fields",
+                    _ => "it must be (N, 1) to (N, 10) or (N,) for N points",
                 };
                 return Err(format!("has shape {}; {wanted}", shorten(shape.as_bytes())));
             }
@@ -231,7 +232,7 @@ mod tests {
         let header = |descr: &str, order: &str, shape: &str| {
             Header::parse(
                 &format!("{{'descr': {descr}, 'fortran_order': {order}, 'shape': {shape}, }}   \n"),
-                Of::Points,
+                ArrayUse::Points,
             )
         };
         let good = Header { big_endian: true, number: Number::F64, fortran: true, points: 7, dim: 3, is_matrix: true };
@@ -240,7 +241,7 @@ mod tests {
         let text = "{'shape': (7L,), \"fortran_order\": False, 'descr': '<f4'}";
         let good =
             Header { big_endian: false, number: Number::F32, fortran: false, points: 7, dim: 1, is_matrix: false };
-        assert_eq!(Header::parse(text, Of::Points), Ok(good));
+        assert_eq!(Header::parse(text, ArrayUse::Points), Ok(good));
         let good = Header { big_endian: false, number: Number::U8, fortran: false, points: 7, dim: 2, is_matrix: true };
         assert_eq!(header("'|u1'", "False", "(7, 2)"), Ok(good));
 
@@ -264,6 +265,6 @@ mod tests {
             let message = header(descr, order, shape).unwrap_err();
             assert!(message.contains(said), "{message}");
         }
-        assert!(Header::parse("", Of::Points).unwrap_err().contains("'descr'"));
+        assert!(Header::parse("", ArrayUse::Points).unwrap_err().contains("'descr'"));
     }
 }

@@ -18,15 +18,15 @@ use std::path::Path;
 use ropewalk::Result;
 
 use crate::columns;
-use crate::csv_columns::choose;
 use crate::file_format::FileFormat;
 use crate::number_types::{Number, Word};
 use crate::reading::Reading;
 use crate::source::{Source, room};
+use crate::table_columns::choose;
 use crate::{Contents, Format, Snapshot};
 
 use header::MAGIC;
-pub(super) use header::{Header, LONGEST_HEADER, Of, decode, rows_of_numbers};
+pub(super) use header::{ArrayUse, Header, LONGEST_HEADER, decode, rows_of_numbers};
 use header::{after, header_text};
 pub use shared::{NpyNumber, SharedNpy};
 pub(super) use write::{write, write_points};
@@ -39,7 +39,7 @@ pub use write::{
 pub(crate) struct Npy;
 
 impl FileFormat for Npy {
-    fn sniff(&self, prefix: &[u8]) -> bool {
+    fn recognises_prefix(&self, prefix: &[u8]) -> bool {
         prefix.starts_with(MAGIC)
     }
 
@@ -58,17 +58,17 @@ fn read(path: &Path, reading: &Reading<'_>) -> Result<Snapshot> {
     let mut source = reading.open(path)?;
     let text = header_text(&mut source)?;
     let of = match chosen {
-        _ if reading.is_of_fields => Of::Fields,
-        [] => Of::Points,
-        _ => Of::Chosen,
+        _ if reading.reads_fields => ArrayUse::Fields,
+        [] => ArrayUse::Points,
+        _ => ArrayUse::Chosen,
     };
     if records::is_record(&text) {
         return records::read(path, &text, &mut source, reading);
     }
     let header = Header::parse(&text, of).map_err(|message| source.error(message))?;
     let axes = choose(chosen, &[], header.dim).map_err(|message| source.error(message))?;
-    if axes.len() > 10 && !reading.is_of_fields {
-        return Err(source.error(format!("{} columns are chosen; points have 1 to 10", axes.len())));
+    if axes.len() > 10 && !reading.reads_fields {
+        return Err(source.error(format!("{} columns are chosen; points must have 1 to 10", axes.len())));
     }
     header.check_length(&source)?;
     let notes = after(&source, header.points * header.dim as u64 * header.bytes());
@@ -98,9 +98,9 @@ pub fn read_npy_u64(path: impl AsRef<Path>) -> Result<Vec<u64>> {
         return Err(source.error("is not a NumPy array"));
     }
     let text = header_text(&mut source)?;
-    let header = Header::parse(&text, Of::Points).map_err(|message| source.error(message))?;
+    let header = Header::parse(&text, ArrayUse::Points).map_err(|message| source.error(message))?;
     if header.dim != 1 {
-        return Err(source.error(format!("has rows of {} values; ids are one each", header.dim)));
+        return Err(source.error(format!("has rows of {} values; ids must have one", header.dim)));
     }
     let negative = Cell::new(None);
     let values = {
@@ -112,7 +112,7 @@ pub fn read_npy_u64(path: impl AsRef<Path>) -> Result<Vec<u64>> {
             })
         };
         match header.number {
-            Number::F16 | Number::F32 | Number::F64 => return Err(source.error("holds floats; ids are integers")),
+            Number::F16 | Number::F32 | Number::F64 => return Err(source.error("holds floats; ids must be integers")),
             Number::I8 => list(source, &header, |x: i8| whole(x.into()))?,
             Number::I16 => list(source, &header, |x: i16| whole(x.into()))?,
             Number::I32 => list(source, &header, |x: i32| whole(x.into()))?,
@@ -124,7 +124,7 @@ pub fn read_npy_u64(path: impl AsRef<Path>) -> Result<Vec<u64>> {
         }
     };
     match negative.get() {
-        Some(x) => Err(source.error(format!("holds {x}; ids are not negative"))),
+        Some(x) => Err(source.error(format!("holds {x}; ids must not be negative"))),
         None => Ok(values),
     }
 }

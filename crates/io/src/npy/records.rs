@@ -12,18 +12,18 @@ use ropewalk::units::{KnownUnits, VelocityUnit};
 
 use crate::array_names::{IDS, MASSES, POSITIONS, TYPES, VELOCITIES};
 use crate::columns::{Column, gather, points, sum, whole};
-use crate::csv_columns::{ADVICE, Columns};
-use crate::matter::Matter;
 use crate::npy::descr::{Field, fields};
 use crate::npy::header::{after, sides, value};
 use crate::reading::Reading;
 use crate::source::Source;
+use crate::table_columns::{ADVICE, Columns};
+use crate::total_mass::TotalMass;
 use crate::type_column::TypeColumn;
-use crate::typed_columns::{Typed, choose_typed};
+use crate::typed_columns::{TypedColumn, choose_typed};
 use crate::{Format, Masses, Snapshot};
 
 /// The maximum number of values of a record, in all fields.
-const MOST_COLUMNS: u64 = 1 << 16;
+const MAX_COLUMNS: u64 = 1 << 16;
 
 /// Returns `true` if the header text describes records.
 pub(super) fn is_record(text: &str) -> bool {
@@ -37,20 +37,19 @@ pub(super) fn read(path: &Path, text: &str, source: &mut Source, reading: &Readi
     let (fields, bytes) = value(text, "descr").and_then(fields).map_err(|message| refuse(source, message))?;
     let shape = value(text, "shape").and_then(sides).map_err(|message| refuse(source, message))?;
     let [rows] = shape[..] else {
-        return Err(refuse(source, format!("has records of shape {shape:?}; N records are (N,)")));
+        return Err(refuse(source, format!("has records of shape {shape:?}; it must be (N,) for N records")));
     };
     let (promised, left) = (u128::from(rows) * u128::from(bytes), source.left());
     if promised > u128::from(left) {
-        let message =
-            format!("truncated: {rows} records of {bytes} bytes are {promised} bytes, {left} follow the header");
+        let message = format!("truncated: expected {promised} bytes for {rows} records of {bytes} bytes, got {left}");
         return Err(refuse(source, message));
     }
     let values = fields.iter().fold(0u64, |sum, field| sum.saturating_add(field.width));
-    if values > MOST_COLUMNS {
-        return Err(refuse(source, format!("has records of {values} values; {MOST_COLUMNS} can be read")));
+    if values > MAX_COLUMNS {
+        return Err(refuse(source, format!("has records of {values} values; they must have at most {MAX_COLUMNS}")));
     }
     let (columns, typed) = spread(&fields, path, source.at(), rows, bytes, options.columns.is_empty());
-    if options.columns.is_empty() && !reading.is_of_fields {
+    if options.columns.is_empty() && !reading.reads_fields {
         check_names(&fields).map_err(|message| refuse(source, message))?;
     }
     let chosen = chosen(&fields, &options.columns);
@@ -58,7 +57,7 @@ pub(super) fn read(path: &Path, text: &str, source: &mut Source, reading: &Readi
     let mut notes = chosen.notes();
     notes.extend(after(source, rows * bytes));
     let table = RecordTable { path, columns, of: chosen };
-    reading.choose(table.types(reading)?);
+    reading.set_types(table.types(reading)?);
     let unit = options.velocity_unit;
     let factor = unit.map(|unit| options.velocity_factor(unit, None, None)).transpose();
     let factor = factor.map_err(|error| ropewalk::Error::file(path, error))?.unwrap_or(1.0);
@@ -91,7 +90,7 @@ fn spread<'a>(
     rows: u64,
     stride: u64,
     is_renamed: bool,
-) -> (Vec<Option<Column<'a>>>, Vec<Typed>) {
+) -> (Vec<Option<Column<'a>>>, Vec<TypedColumn>) {
     let (mut columns, mut typed) = (vec![], vec![]);
     for field in fields {
         // A list of values that cannot be read is named only once.
@@ -109,7 +108,7 @@ fn spread<'a>(
                 big_endian: field.big_endian,
             }));
             let is_of_numbers = matches!(field.number, Err("floats of more than 64 bits" | "lists of records"));
-            typed.push(Typed { name, unread: field.number.err(), is_of_numbers, ..Typed::default() });
+            typed.push(TypedColumn { name, unread: field.number.err(), is_of_numbers, ..TypedColumn::default() });
         }
     }
     (columns, typed)
@@ -143,7 +142,7 @@ fn check_names(fields: &[Field]) -> std::result::Result<(), String> {
         let is_same = |&(other, k): &(&Field, u64)| column_name(other, k) == name && other.name != field.name;
         if let Some((other, _)) = columns().find(is_same) {
             let [a, b] = [field, other].map(|field| field.name.escape_debug().to_string());
-            return Err(format!("has the fields {a} and {b}, both of which hold {name}. {ADVICE}"));
+            return Err(format!("has the fields {a} and {b}, both of which hold {name}; {ADVICE}"));
         }
     }
     Ok(())
@@ -171,7 +170,7 @@ impl<'a> RecordTable<'a> {
     }
 
     fn types(&self, reading: &Reading<'_>) -> Result<Option<TypeColumn>> {
-        let Some(kind) = self.of.kind else { return Ok(None) };
+        let Some(kind) = self.of.type_column else { return Ok(None) };
         let each = whole(reading, &self.picked(&[kind]))?;
         reading.type_column(self.path, "field type", each)
     }
@@ -181,6 +180,6 @@ impl<'a> RecordTable<'a> {
         let column = self.picked(&[mass]);
         let share = Some(sum(reading, &column)?);
         let masses = Masses::Each(gather(reading, self.path, &[column], 1.0 / reading.keep.fraction)?);
-        Ok((masses, reading.matter(Matter { share, ..Matter::default() })))
+        Ok((masses, reading.matter(TotalMass { share, ..TotalMass::default() })))
     }
 }

@@ -19,12 +19,12 @@ use ropewalk::internals::distributed::{all_gather, broadcast};
 use ropewalk::{Error, Result};
 
 use crate::atomic::AtomicFile;
-use crate::npy::header::{Header, MAGIC, MOST_COLUMNS, Of, header_text};
+use crate::npy::header::{ArrayUse, Header, MAGIC, MAX_COLUMNS, header_text};
 use crate::number_types::{Number, foreign};
 use crate::source::Source;
 
 /// Bytes written between two checks for cancellation.
-const LOOK: usize = 1 << 22;
+const CANCEL_CHECK_BYTES: usize = 1 << 22;
 
 /// Number types that a [`SharedNpy`] can hold.
 pub trait NpyNumber: sealed::Sealed {}
@@ -151,11 +151,12 @@ impl<'a> SharedNpy<'a> {
         let Some(file) = self.file else { return Ok(()) };
         let path = file.path();
         let found = std::fs::metadata(&self.temporary)
-            .map_err(|error| Error::io(path, "cannot be written: its temporary file cannot be looked at", error))?
+            .map_err(|error| Error::io(path, "cannot be written: cannot read metadata of its temporary file", error))?
             .len();
         if found != self.len {
             let (temporary, len) = (self.temporary.display(), self.len);
-            let message = format!("cannot be written: its temporary file {temporary} has {found} bytes, not {len}");
+            let message =
+                format!("cannot be written: its temporary file {temporary} must have {len} bytes, got {found}");
             return Err(Error::file(path, message));
         }
         file.commit()
@@ -172,13 +173,13 @@ impl fmt::Debug for SharedNpy<'_> {
 
 /// Returns the header of an array with this number of rows, and the length of its file in bytes.
 fn header_of<T: NpyNumber>(path: &Path, rows: u64, width: Option<usize>) -> Result<(Vec<u8>, u64)> {
-    if let Some(width) = width.filter(|&width| width == 0 || width as u64 > MOST_COLUMNS) {
+    if let Some(width) = width.filter(|&width| width == 0 || width as u64 > MAX_COLUMNS) {
         return Err(Error::parameter_must("width", width as f64, "from 1 to 65536"));
     }
     let shape: Vec<u64> = [rows].into_iter().chain(width.map(|width| width as u64)).collect();
     let too_long = || {
         let width = width.unwrap_or(1);
-        Error::file(path, format!("cannot be written: {rows} rows of {width} are more than files have"))
+        Error::file(path, format!("cannot be written: {rows} rows of {width} values exceed the maximum size of a file"))
     };
     let bytes = shape.iter().try_fold(size_of::<T>() as u64, |bytes, &side| bytes.checked_mul(side));
     let bytes = bytes.ok_or_else(too_long)?;
@@ -197,7 +198,7 @@ fn header_of<T: NpyNumber>(path: &Path, rows: u64, width: Option<usize>) -> Resu
 fn named(path: &Path, header: &[u8], len: u64) -> Result<(AtomicFile, PathBuf)> {
     let mut file = AtomicFile::create_named(path)?;
     let Some(temporary) = file.temporary().map(Path::to_path_buf) else {
-        return Err(Error::file(path, "is no file, into which alone several processes can write together"));
+        return Err(Error::file(path, "is not a regular file, which writing by several processes requires"));
     };
     let written = file.write_all(header).and_then(|()| file.set_len(len));
     written.map_err(|error| Error::io(path, "cannot be written", error))?;
@@ -237,16 +238,16 @@ fn write_rows<T: NpyNumber>(path: &Path, first: u64, values: &[T]) -> Result<()>
         return Err(source.error("is not a NumPy array"));
     }
     let text = header_text(&mut source)?;
-    let header = Header::parse(&text, Of::Chosen).map_err(|message| source.error(message))?;
+    let header = Header::parse(&text, ArrayUse::Chosen).map_err(|message| source.error(message))?;
     if header.number.name() != T::NUMBER || header.fortran || foreign(header.big_endian) {
         let (found, wanted) = (header.number.name(), T::NUMBER);
-        return Err(source.error(format!("holds {found}, and {wanted} are to be written, row by row")));
+        return Err(source.error(format!("holds {found}; it must hold {wanted} in native byte order, row by row")));
     }
     header.check_length(&source)?;
     let n = (values.len() / header.dim) as u64;
     if first.checked_add(n).is_none_or(|end| end > header.points) {
         let rows = header.points;
-        return Err(source.error(format!("has {rows} rows; {n} rows from row {first} on are not among them")));
+        return Err(source.error(format!("has {rows} rows, which do not include {n} rows from row {first} on")));
     }
     let failed = |error| Error::io(path, "cannot be written", error);
     let mut file = OpenOptions::new().write(true).open(path).map_err(failed)?;
@@ -254,7 +255,7 @@ fn write_rows<T: NpyNumber>(path: &Path, first: u64, values: &[T]) -> Result<()>
     let at = source.at() + first * (header.dim * size_of::<T>()) as u64;
     let bytes: &[u8] = bytemuck::cast_slice(values);
     let written = file.seek(SeekFrom::Start(at)).and_then(|_| {
-        bytes.chunks(LOOK).try_for_each(|part| {
+        bytes.chunks(CANCEL_CHECK_BYTES).try_for_each(|part| {
             check();
             file.write_all(part)
         })

@@ -12,12 +12,12 @@ use zip::{CompressionMethod, ZipArchive};
 use ropewalk::{Error, Result};
 
 use crate::columns::{Column, whole};
-use crate::csv_columns::FIELDS_ADVICE;
 use crate::npy;
 use crate::number_types::Target;
 use crate::reading::Reading;
 use crate::source::Cancellable;
-use crate::spool::Spool;
+use crate::table_columns::FIELDS_ADVICE;
+use crate::temp_file::TempFile;
 
 /// An array of the archive.
 pub(super) struct Array {
@@ -43,7 +43,7 @@ pub(super) struct Archive<'a> {
 }
 
 /// An array whose values can be read from a file.
-pub(super) struct Placed {
+pub(super) struct LocatedArray {
     path: PathBuf,
     at: u64,
     pub header: npy::Header,
@@ -56,7 +56,7 @@ impl<'a> Archive<'a> {
         let refuse =
             |error: zip::result::ZipError| Error::file(path, format!("is a zip archive that cannot be read: {error}"));
         let mut zip = ZipArchive::new(BufReader::new(file)).map_err(refuse)?;
-        let of = if reading.is_of_fields { npy::Of::Fields } else { npy::Of::Points };
+        let of = if reading.reads_fields { npy::ArrayUse::Fields } else { npy::ArrayUse::Points };
         let (mut arrays, mut others) = (vec![], vec![]);
         for index in 0..zip.len() {
             let mut file = zip.by_index(index).map_err(refuse)?;
@@ -76,7 +76,7 @@ impl<'a> Archive<'a> {
                 .filter(|&start| is_stored && start.checked_add(file.size()).is_some_and(|end| end <= len));
             if is_stored && stored_at.is_none() {
                 let message = format!(
-                    "truncated: its array {} has {} bytes, more than the file",
+                    "truncated: its array {} needs {} bytes, more than the file has",
                     name.escape_debug(),
                     file.size()
                 );
@@ -96,7 +96,7 @@ impl<'a> Archive<'a> {
         match self.arrays.get(array).map(|array| &array.header) {
             Some(Ok((header, _))) => Ok(header),
             Some(Err(message)) => Err(self.error(array, message)),
-            None => Err(self.error(array, "is not there")),
+            None => Err(self.error(array, "does not exist")),
         }
     }
 
@@ -108,7 +108,7 @@ impl<'a> Archive<'a> {
     /// Returns the arrays of numbers with as many rows as the longest one. If one of them is not supported, returns
     /// an error.
     pub(super) fn longest(&self) -> Result<Vec<usize>> {
-        let refuse = |array, message: &String| self.error(array, format!("{message}. {FIELDS_ADVICE}"));
+        let refuse = |array, message: &String| self.error(array, format!("{message}; {FIELDS_ADVICE}"));
         let rows = |(place, array): (usize, &Array)| array.rows.clone().map_err(|message| refuse(place, &message));
         let rows: Vec<Option<u64>> = self.arrays.iter().enumerate().map(rows).collect::<Result<_>>()?;
         let most = rows.iter().flatten().max();
@@ -119,19 +119,25 @@ impl<'a> Archive<'a> {
     }
 
     /// Verifies the checksum of an array, and returns its location in this file or in a temporary file, which is
-    /// added to `spools`.
-    pub(super) fn place(&mut self, array: usize, reading: &Reading<'_>, spools: &mut Vec<Spool>) -> Result<Placed> {
+    /// added to `temp_files`.
+    pub(super) fn place(
+        &mut self,
+        array: usize,
+        reading: &Reading<'_>,
+        temp_files: &mut Vec<TempFile>,
+    ) -> Result<LocatedArray> {
         let header = self.header(array)?.clone();
         let Some(Array { index, size, stored_at, header: Ok((_, start)), .. }) = self.arrays.get(array) else {
-            return Err(self.error(array, "is not there"));
+            return Err(self.error(array, "does not exist"));
         };
         let (index, size, stored_at, start) = (*index, *size, *stored_at, *start);
         let bytes = u128::from(header.points) * header.dim as u128 * u128::from(header.bytes());
         if u128::from(start) + bytes > u128::from(size) {
             let left = size.saturating_sub(start);
             let (n, dim) = (header.points, header.dim);
-            return Err(self
-                .error(array, format!("is truncated: {n} rows of {dim} are {bytes} bytes, {left} follow the header")));
+            return Err(
+                self.error(array, format!("is truncated: expected {bytes} bytes for {n} rows of {dim}, got {left}"))
+            );
         }
         let failed = |error: &dyn std::fmt::Display| format!("cannot be read: {error}");
         let opened = self.zip.by_index(index).map_err(|error| failed(&error));
@@ -142,23 +148,24 @@ impl<'a> Archive<'a> {
                     .map(|_| (self.path.to_path_buf(), at))
                     .map_err(|error| failed(&error));
             }
-            let spool = Spool::of(file.take(size), self.path).map_err(|error| failed(&error))?;
-            let path = spool.path().clone();
-            spools.push(spool);
+            let temp_file = TempFile::of(file.take(size), self.path).map_err(|error| failed(&error))?;
+            let path = temp_file.path().clone();
+            temp_files.push(temp_file);
             Ok((path, 0))
         });
         let (path, at) = placed.map_err(|message| self.error(array, message))?;
         let at = at + start;
         let there = reading.open(&path)?.len();
         if u128::from(at) + bytes > u128::from(there) {
-            return Err(self
-                .error(array, format!("is truncated: {bytes} bytes are due, {} are there", there.saturating_sub(at))));
+            return Err(
+                self.error(array, format!("is truncated: expected {bytes} bytes, got {}", there.saturating_sub(at)))
+            );
         }
-        Ok(Placed { path, at, header })
+        Ok(LocatedArray { path, at, header })
     }
 }
 
-impl Placed {
+impl LocatedArray {
     /// Returns its rows: as one column, or as several if the array stores columns one after the other.
     pub(super) fn columns(&self) -> Vec<Column<'_>> {
         self.header.columns(&self.path, self.at, &[])
@@ -166,16 +173,17 @@ impl Placed {
 }
 
 /// Returns the columns of several arrays, side by side.
-pub(super) fn columns(arrays: &[Placed]) -> Vec<Column<'_>> {
-    arrays.iter().flat_map(Placed::columns).collect()
+pub(super) fn columns(arrays: &[LocatedArray]) -> Vec<Column<'_>> {
+    arrays.iter().flat_map(LocatedArray::columns).collect()
 }
 
 /// Reads the values of an array.
 pub(super) fn values<T: Target>(archive: &mut Archive<'_>, array: usize, reading: &Reading<'_>) -> Result<Vec<T>> {
-    let mut spools = vec![];
-    let placed = archive.place(array, reading, &mut spools)?;
-    let renamed = |error: Error| spools.iter().fold(error, |error, spool| error.renamed(spool.path(), archive.path));
+    let mut temp_files = vec![];
+    let placed = archive.place(array, reading, &mut temp_files)?;
+    let renamed =
+        |error: Error| temp_files.iter().fold(error, |error, temp_file| error.renamed(temp_file.path(), archive.path));
     let values = whole(reading, &placed.columns()).map_err(renamed)?;
-    spools.iter().for_each(|spool| reading.forget(spool.path()));
+    temp_files.iter().for_each(|temp_file| reading.forget(temp_file.path()));
     Ok(values)
 }

@@ -7,29 +7,29 @@
 //! - fields: the chosen arrays, or all arrays of numbers with as many rows as the longest one, whatever their names
 //! - out: a [`Snapshot`], in the precision of the arrays
 //! - cost: requested arrays are read twice, first for their checksums, or uncompressed into a temporary file
-//! - steps: the arrays in the file (`archive`), their roles by name (`choice`)
+//! - steps: the arrays in the file (`archive`), their roles by name (`array_roles`)
 //! - source: NumPy enhancement proposal 1; PKWARE's APPNOTE
 
 mod archive;
-mod choice;
+mod array_roles;
 mod write;
 
 use std::path::Path;
 
-use archive::{Archive, Array, Placed, columns, values};
-use choice::{Choice, MOST_NUMBERS, own_positions};
+use archive::{Archive, Array, LocatedArray, columns, values};
+use array_roles::{ArrayRoles, MAX_NUMBERS, own_positions};
 use ropewalk::units::{KnownUnits, VelocityUnit};
 use ropewalk::{Error, Result};
 pub(super) use write::stored;
 pub use write::{write_npz, write_npz_to};
 
 use crate::array_names::COSMOLOGY;
+use crate::box_sides::{of_chosen, side_or_note};
 use crate::columns::{gather, points, sum, whole};
 use crate::contents::{Contents, Field, Role, TypeContents};
 use crate::file_format::FileFormat;
-use crate::matter::Matter;
 use crate::reading::Reading;
-use crate::sides::{of_chosen, told};
+use crate::total_mass::TotalMass;
 use crate::type_column::TypeColumn;
 use crate::{Background, Format, Masses, Snapshot};
 
@@ -37,7 +37,7 @@ use crate::{Background, Format, Masses, Snapshot};
 pub(crate) struct Npz;
 
 impl FileFormat for Npz {
-    fn sniff(&self, prefix: &[u8]) -> bool {
+    fn recognises_prefix(&self, prefix: &[u8]) -> bool {
         prefix.starts_with(b"PK\x03\x04")
     }
 
@@ -54,7 +54,7 @@ impl FileFormat for Npz {
 fn numbers(archive: &mut Archive<'_>, array: Option<usize>, reading: &Reading<'_>) -> Result<Vec<f64>> {
     let Some(array) = array else { return Ok(vec![]) };
     let header = archive.header(array)?;
-    if header.dim != 1 || !(1..=MOST_NUMBERS).contains(&header.points) {
+    if header.dim != 1 || !(1..=MAX_NUMBERS).contains(&header.points) {
         let message = format!("has {} rows of {}; it must have one to three numbers", header.points, header.dim);
         return Err(archive.error(array, message));
     }
@@ -75,7 +75,7 @@ fn number(archive: &mut Archive<'_>, array: Option<usize>, reading: &Reading<'_>
     Ok(Some(first))
 }
 
-fn background(archive: &mut Archive<'_>, choice: &Choice, reading: &Reading<'_>) -> Result<Background> {
+fn background(archive: &mut Archive<'_>, choice: &ArrayRoles, reading: &Reading<'_>) -> Result<Background> {
     let mut found = [None; 3];
     for ((slot, array), name) in found.iter_mut().zip(choice.cosmology).zip(COSMOLOGY) {
         *slot = number(archive, array, reading)?;
@@ -89,7 +89,7 @@ fn background(archive: &mut Archive<'_>, choice: &Choice, reading: &Reading<'_>)
 }
 
 /// Returns the types of the rows, if there is an array of types.
-fn types(archive: &mut Archive<'_>, choice: &Choice, reading: &Reading<'_>) -> Result<Option<TypeColumn>> {
+fn types(archive: &mut Archive<'_>, choice: &ArrayRoles, reading: &Reading<'_>) -> Result<Option<TypeColumn>> {
     let Some(array) = choice.types else { return Ok(None) };
     let each = values(archive, array, reading)?;
     reading.type_column(archive.path, "its types", each)
@@ -98,7 +98,7 @@ fn types(archive: &mut Archive<'_>, choice: &Choice, reading: &Reading<'_>) -> R
 /// Describes the archive.
 fn inspect(path: &Path, reading: &Reading<'_>) -> Result<Contents> {
     let mut archive = Archive::open(path, reading)?;
-    let choice = Choice::new(&archive, reading)?;
+    let choice = ArrayRoles::new(&archive, reading)?;
     let field = |(place, array): (usize, &Array)| match &array.header {
         Ok((header, _)) => Field::new(array.name.as_str(), header.number.name(), header.dim as u64, choice.role(place)),
         Err(_) => Field::new(array.name.as_str(), "other", 1, Role::Other),
@@ -108,7 +108,7 @@ fn inspect(path: &Path, reading: &Reading<'_>) -> Result<Contents> {
     let counts = types.as_ref().map_or(&[][..], TypeColumn::counts);
     let sides = numbers(&mut archive, choice.box_size, reading)?;
     let count = choice.positions.first().map_or(Ok(0), |&array| archive.header(array).map(|header| header.points))?;
-    let (box_size, mut notes) = told(&sides);
+    let (box_size, mut notes) = side_or_note(&sides);
     notes.extend(choice.notes(&archive));
     Ok(Contents {
         format: Format::Npz,
@@ -127,12 +127,12 @@ fn inspect(path: &Path, reading: &Reading<'_>) -> Result<Contents> {
 fn read(path: &Path, reading: &Reading<'_>) -> Result<Snapshot> {
     let mut archive = Archive::open(path, reading)?;
     let options = reading.options;
-    let choice = Choice::new(&archive, reading)?;
-    let names = if reading.is_of_fields { choice.fields(&archive)? } else { choice.names(&archive) };
-    reading.choose(types(&mut archive, &choice, reading)?);
-    let mut spools = vec![];
-    let mut place = |archive: &mut Archive<'_>, arrays: &[usize]| -> Result<Vec<Placed>> {
-        arrays.iter().map(|&array| archive.place(array, reading, &mut spools)).collect()
+    let choice = ArrayRoles::new(&archive, reading)?;
+    let names = if reading.reads_fields { choice.fields(&archive)? } else { choice.names(&archive) };
+    reading.set_types(types(&mut archive, &choice, reading)?);
+    let mut temp_files = vec![];
+    let mut place = |archive: &mut Archive<'_>, arrays: &[usize]| -> Result<Vec<LocatedArray>> {
+        arrays.iter().map(|&array| archive.place(array, reading, &mut temp_files)).collect()
     };
     let positions = place(&mut archive, &choice.positions)?;
     let velocities = if options.velocities { place(&mut archive, &choice.velocities)? } else { vec![] };
@@ -148,13 +148,14 @@ fn read(path: &Path, reading: &Reading<'_>) -> Result<Snapshot> {
     let background = background(&mut archive, &choice, reading)?;
     let redshift = number(&mut archive, choice.redshift, reading)?;
 
-    let renamed = |error: Error| spools.iter().fold(error, |error, spool| error.renamed(spool.path(), path));
+    let renamed =
+        |error: Error| temp_files.iter().fold(error, |error, temp_file| error.renamed(temp_file.path(), path));
     let velocity = options.velocity_unit.filter(|_| !velocities.is_empty());
     let factor = velocity.map(|unit| options.velocity_factor(unit, redshift, None)).transpose();
     let factor = factor.map_err(|error| Error::file(path, error))?.unwrap_or(1.0);
     let read = || -> Result<Snapshot> {
         let each = 1.0 / reading.keep.fraction;
-        let (mut all, mut matter) = (Masses::Unknown, Matter::default());
+        let (mut all, mut matter) = (Masses::Unknown, TotalMass::default());
         if let Some(array) = masses.first() {
             let rows = positions.first().map_or(0, |array| array.header.points);
             if array.header.points == 1 && rows != 1 {
@@ -166,7 +167,7 @@ fn read(path: &Path, reading: &Reading<'_>) -> Result<Snapshot> {
                 matter.share = Some(sum(reading, &array.columns())?);
             }
         }
-        let vectors = |arrays: &[Placed], factor| points(reading, path, &[columns(arrays)], factor);
+        let vectors = |arrays: &[LocatedArray], factor| points(reading, path, &[columns(arrays)], factor);
         Ok(Snapshot {
             types: reading.type_runs(),
             velocities: (!velocities.is_empty()).then(|| vectors(&velocities, factor)).transpose()?,
@@ -187,6 +188,6 @@ fn read(path: &Path, reading: &Reading<'_>) -> Result<Snapshot> {
         })
     };
     let snapshot = read().map_err(renamed)?;
-    spools.iter().for_each(|spool| reading.forget(spool.path()));
+    temp_files.iter().for_each(|temp_file| reading.forget(temp_file.path()));
     Ok(snapshot)
 }

@@ -5,8 +5,8 @@
 //! and entries are limited.
 
 /// The maximum numbers of columns, and of entries per column, and the maximum length of a name in bytes.
-const MOST_COLUMNS: usize = 10_000;
-const MOST_ENTRIES: usize = 100;
+const MAX_COLUMNS: usize = 10_000;
+const MAX_ENTRIES: usize = 100;
 const LONGEST: usize = 1000;
 
 /// The number of the type `Duration` in Schema.fbs.
@@ -26,7 +26,7 @@ pub(super) fn decode(text: &str) -> Option<Vec<(Vec<String>, String)>> {
     let buffer = Buffer(message);
     let schema = buffer.follow(buffer.field(buffer.follow(0)?, 2)?)?;
     let mut found = vec![];
-    for (number, field) in buffer.list(buffer.field(schema, 1)?, MOST_COLUMNS)?.into_iter().enumerate() {
+    for (number, field) in buffer.list(buffer.field(schema, 1)?, MAX_COLUMNS)?.into_iter().enumerate() {
         let mut say =
             |key: &str, value: String| found.push((vec!["datatype".into(), number.to_string(), key.into()], value));
         let field = buffer.follow(field)?;
@@ -35,7 +35,7 @@ pub(super) fn decode(text: &str) -> Option<Vec<(Vec<String>, String)>> {
         if buffer.field(field, 2).and_then(|at| buffer.0.get(at)) == Some(&DURATION) {
             say(KIND, "duration".into());
         }
-        let entries = buffer.field(field, 6).and_then(|at| buffer.list(at, MOST_ENTRIES)).unwrap_or_default();
+        let entries = buffer.field(field, 6).and_then(|at| buffer.list(at, MAX_ENTRIES)).unwrap_or_default();
         for entry in entries {
             let entry = buffer.follow(entry)?;
             let (key, value) = (buffer.text(buffer.field(entry, 0)?)?, buffer.text(buffer.field(entry, 1)?)?);

@@ -9,10 +9,10 @@ use parquet::data_type::{ByteArray, DataType, FixedLenByteArray};
 
 use ropewalk::{Error, Result};
 
-use crate::fill::Rows;
 use crate::number_types::{Half, Number, Numeric, Target};
 use crate::parquet::kind::{Kind, decimal, unscaled};
 use crate::parquet::scan::{Scan, refuse};
+use crate::read_columns::RowSource;
 
 /// The number of values that are decoded at a time.
 const BATCH: usize = 1 << 14;
@@ -30,14 +30,14 @@ pub(super) struct Group<'a> {
     pub factor: f64,
 }
 
-impl<T: Target> Rows<T> for Group<'_> {
+impl<T: Target> RowSource<T> for Group<'_> {
     fn len(&self) -> u64 {
         self.scan.metadata().row_groups().get(self.group).map_or(0, |group| group.num_rows() as u64)
     }
 
     /// Pages can be read only sequentially from the first one.
     fn band(&self) -> u64 {
-        Rows::<T>::len(self)
+        RowSource::<T>::len(self)
     }
 
     fn read(&self, _: u64, out: &mut [T]) -> Result<()> {
@@ -111,7 +111,7 @@ impl Group<'_> {
             ColumnReader::FixedLenByteArrayColumnReader(reader) => {
                 self.read_column(reader, place, out, |value: FixedLenByteArray| word(unscaled(value.data())?))
             }
-            _ => Err(Error::file(self.scan.path, "has decimals that are no whole numbers")),
+            _ => Err(Error::file(self.scan.path, "has decimals that are not whole numbers")),
         }
     }
 

@@ -8,7 +8,7 @@ use parquet::schema::types::ColumnDescriptor;
 use crate::number_types::Number;
 
 /// The maximum number of decimal digits that 128 bits hold.
-const MOST_DIGITS: i32 = 38;
+const MAX_DIGITS: i32 = 38;
 
 /// The kind of the values of a column.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -38,7 +38,7 @@ impl Kind {
         let converted = column.converted_type();
         if converted == ConvertedType::DECIMAL || matches!(logical, Some(LogicalType::Decimal { .. })) {
             let (scale, precision) = (column.type_scale(), column.type_precision());
-            return if precision <= MOST_DIGITS && (-MOST_DIGITS..=MOST_DIGITS).contains(&scale) {
+            return if precision <= MAX_DIGITS && (-MAX_DIGITS..=MAX_DIGITS).contains(&scale) {
                 Self::Decimal { scale }
             } else {
                 Self::UnreadNumbers("decimals of more than 38 digits")

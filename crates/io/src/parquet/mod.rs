@@ -1,10 +1,10 @@
 //! Parquet tables.
 //!
-//! - in: columns of numbers by their names, as in text tables, without nulls; plain, or compressed with Snappy, gzip,
-//!   Zstandard, Brotli or LZ4. `said` lists the metadata that are used
-//! - kinds: integers, floats of 16 to 64 bits, and decimals of up to 38 digits, which become the nearest float;
-//!   members of structures, with names such as `pos.x`. Other kinds are left out with a note, or are an error if
-//!   their name or the caller requires them
+//! - in: columns of numbers by their names, as in text tables, without nulls. They are uncompressed, or compressed
+//!   with Snappy, gzip, Zstandard, Brotli or LZ4. `metadata` lists the metadata that are used
+//! - kinds: integers, floats of 16 to 64 bits, and decimals of up to 38 digits, which become the nearest float.
+//!   Members of structures have names such as `pos.x`. Other kinds are left out with a note, or are an error if their
+//!   name or the caller requires them
 //! - out: a [`Snapshot`](crate::Snapshot); positions have 32 bits if all coordinates do
 //! - cost: row groups are read in parallel, each column of a row group sequentially
 //! - source: Apache Parquet, through its own library
@@ -13,12 +13,12 @@ mod arrow;
 mod arrow_schema;
 mod group;
 mod kind;
-mod opened;
+mod reopening_file;
 mod pages;
 mod read;
-mod said;
+mod metadata;
 mod scan;
-mod unpack;
+mod decompress_pages;
 mod write;
 
 use std::path::Path;
@@ -36,7 +36,7 @@ use crate::{Contents, Snapshot};
 pub(crate) struct Parquet;
 
 impl FileFormat for Parquet {
-    fn sniff(&self, prefix: &[u8]) -> bool {
+    fn recognises_prefix(&self, prefix: &[u8]) -> bool {
         is_marked(prefix, b"PAR1")
     }
 

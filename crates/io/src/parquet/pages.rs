@@ -13,18 +13,18 @@ use crate::source::Source;
 /// The maximum number of bytes of a header, whose statistics may be long.
 const LONGEST: u64 = 1 << 16;
 /// The maximum compression ratio of Deflate. Those of Snappy and LZ4 are smaller.
-const MOST_RATIO: u64 = 1032;
+const MAX_RATIO: u64 = 1032;
 /// The maximum ratio of Zstandard: 128 KiB for a block of four bytes. The ratio of Brotli is unbounded, but the same
 /// limit is applied.
-const MOST_ZSTD_RATIO: u64 = 1 << 15;
+const MAX_ZSTD_RATIO: u64 = 1 << 15;
 /// The maximum depth of nested structures and lists.
 const DEEPEST: u32 = 8;
 
 /// Returns the maximum ratio of a compression.
 pub(super) fn most_ratio(compression: Compression) -> u64 {
     match compression {
-        Compression::ZSTD(_) | Compression::BROTLI(_) => MOST_ZSTD_RATIO,
-        _ => MOST_RATIO,
+        Compression::ZSTD(_) | Compression::BROTLI(_) => MAX_ZSTD_RATIO,
+        _ => MAX_RATIO,
     }
 }
 
@@ -35,7 +35,7 @@ pub(super) fn check(source: &mut Source, start: u64, length: u64, ratio: u64, co
     let Some(end) = end else {
         let there = source.len();
         return Err(source.error(format!(
-            "truncated: column {column} has {length} bytes from byte {start} on, the file has {there} in all"
+            "truncated: column {column} must have {length} bytes from byte {start} on, but the file has {there} bytes"
         )));
     };
     let (mut at, mut most) = (start, 0);
@@ -49,8 +49,9 @@ pub(super) fn check(source: &mut Source, start: u64, length: u64, ratio: u64, co
             packed <= after && unpacked <= packed.saturating_mul(ratio).saturating_add(LONGEST)
         });
         let Some((unpacked, packed)) = header else {
-            return Err(source
-                .error(format!("the page of column {column} at byte {at} is cut, or promises what it cannot hold")));
+            return Err(source.error(format!(
+                "the page of column {column} at byte {at} is truncated, or states an impossible size"
+            )));
         };
         most = most.max(unpacked);
         at += (bytes.len() - words.bytes.len()) as u64 + packed;

@@ -5,16 +5,16 @@ use std::path::Path;
 use ropewalk::units::{KnownUnits, VelocityUnit};
 use ropewalk::{Error, Result};
 
+use crate::box_sides::side_of_chosen;
 use crate::contents::{Contents, Field, TypeContents};
-use crate::csv_columns::own_coordinates;
-use crate::fill::{Rows, fill, fill_whole};
 use crate::number_types::Target;
 use crate::parquet::group::Group;
 use crate::parquet::kind::Kind;
 use crate::parquet::scan::Scan;
+use crate::read_columns::{RowSource, fill, fill_whole};
 use crate::reading::Reading;
-use crate::sides::side_of_chosen;
 use crate::source::room;
+use crate::table_columns::own_coordinates;
 use crate::type_column::TypeColumn;
 use crate::{Format, Masses, Points, ReadOptions, Snapshot, Table, ecsv};
 
@@ -41,8 +41,8 @@ impl Scan<'_> {
         columns: &'b [usize],
         factor: f64,
         reading: &Reading<'_>,
-    ) -> Result<Vec<Box<dyn Rows<T> + 'b>>> {
-        let mut pieces: Vec<Box<dyn Rows<T> + '_>> = vec![];
+    ) -> Result<Vec<Box<dyn RowSource<T> + 'b>>> {
+        let mut pieces: Vec<Box<dyn RowSource<T> + '_>> = vec![];
         for group in 0..self.metadata().num_row_groups() {
             pieces.push(Box::new(self.group(group, columns, factor, reading)?));
         }
@@ -63,7 +63,7 @@ impl Scan<'_> {
         let (mut total, column) = (0.0, [column]);
         for group in 0..self.metadata().num_row_groups() {
             let piece = self.group(group, &column, 1.0, reading)?;
-            let mut values = vec![0.0; Rows::<f64>::len(&piece) as usize];
+            let mut values = vec![0.0; RowSource::<f64>::len(&piece) as usize];
             piece.read(0, &mut values)?;
             total += values.iter().sum::<f64>();
         }
@@ -72,12 +72,12 @@ impl Scan<'_> {
 
     /// Returns the types of the rows, if there is a column of types.
     fn types(&self, reading: &Reading<'_>) -> Result<Option<TypeColumn>> {
-        let Some(column) = self.columns.kind.map(|column| [column]) else { return Ok(None) };
+        let Some(column) = self.columns.type_column.map(|column| [column]) else { return Ok(None) };
         let mut each: Vec<u8> = room(self.path, self.rows())?;
         for group in 0..self.metadata().num_row_groups() {
             let piece = self.group(group, &column, 1.0, reading)?;
             let start = each.len();
-            each.resize(start + Rows::<u8>::len(&piece) as usize, 0);
+            each.resize(start + RowSource::<u8>::len(&piece) as usize, 0);
             piece.read(0, &mut each[start..])?;
         }
         reading.type_column(self.path, "column type", each)
@@ -113,7 +113,7 @@ pub(super) fn read(path: &Path, reading: &Reading<'_>) -> Result<Snapshot> {
     let unit = options.velocity_unit.or(units.velocity);
     let factor = unit.map(|unit| options.velocity_factor(unit, options.redshift, None)).transpose();
     let factor = factor.map_err(|error| Error::file(path, error))?.unwrap_or(1.0);
-    reading.choose(scan.types(reading)?);
+    reading.set_types(scan.types(reading)?);
     let (columns, mut notes) = (&scan.columns, scan.notes.clone());
     let box_size = match options.columns.is_empty() {
         true => box_size,
@@ -146,7 +146,7 @@ pub(super) fn read(path: &Path, reading: &Reading<'_>) -> Result<Snapshot> {
     }
     .with_equal_masses(particle_mass, reading.keep.fraction, scan.rows());
     if let Masses::Each(all) = snapshot.masses {
-        snapshot.masses = Masses::Each(reading.own(all));
+        snapshot.masses = Masses::Each(reading.share_of(all));
     }
     Ok(snapshot)
 }

@@ -14,23 +14,23 @@ use parquet::schema::types::{ColumnDescriptor, SchemaDescriptor};
 
 use ropewalk::{Error, Result};
 
-use crate::csv_columns::Columns;
 use crate::ecsv;
+use crate::parquet::decompress_pages::{is_unpacked_here, packed_reader};
 use crate::parquet::kind::Kind;
-use crate::parquet::opened::Opened;
+use crate::parquet::metadata::ParquetMetadata;
 use crate::parquet::pages;
-use crate::parquet::said::Said;
-use crate::parquet::unpack::{is_unpacked_here, packed_reader};
+use crate::parquet::reopening_file::ReopeningFile;
 use crate::reading::Reading;
-use crate::typed_columns::{Typed, choose_typed};
+use crate::table_columns::Columns;
+use crate::typed_columns::{TypedColumn, choose_typed};
 
 /// The maximum number of rows per byte of a file.
-const MOST_ROWS: u64 = 256;
+const MAX_ROWS: u64 = 256;
 
 /// A table whose metadata has been read.
 pub(super) struct Scan<'a> {
     pub path: &'a Path,
-    file: SerializedFileReader<Opened>,
+    file: SerializedFileReader<ReopeningFile>,
     len: u64,
     pub columns: Columns,
     /// The kinds of all columns of the file.
@@ -54,17 +54,18 @@ fn name_of(column: &ColumnDescriptor) -> String {
 impl<'a> Scan<'a> {
     pub(super) fn new(path: &'a Path, reading: &Reading<'_>) -> Result<Self> {
         let len = reading.open(path)?.len();
-        let file = SerializedFileReader::new(Opened { path: path.to_path_buf(), len }).map_err(refuse(path))?;
+        let file = SerializedFileReader::new(ReopeningFile { path: path.to_path_buf(), len }).map_err(refuse(path))?;
         let metadata = file.metadata();
         let schema = metadata.file_metadata().schema_descr();
         let names: Vec<String> = schema.columns().iter().map(|column| name_of(column)).collect();
-        let said = Said::of(path, metadata.file_metadata())?;
+        let said = ParquetMetadata::of(path, metadata.file_metadata())?;
         let kinds = schema.columns().iter().zip(&names).map(|(column, name)| said.kind(name, Kind::of(column)));
         let kinds: Vec<Kind> = kinds.collect();
-        let typed: Vec<Typed> = names.into_iter().zip(&kinds).map(|(name, kind)| said.typed(name, *kind)).collect();
+        let typed: Vec<TypedColumn> =
+            names.into_iter().zip(&kinds).map(|(name, kind)| said.typed(name, *kind)).collect();
         let columns =
             choose_typed(&typed, &reading.options.columns, reading).map_err(|message| Error::file(path, message))?;
-        let header = match reading.is_of_fields {
+        let header = match reading.reads_fields {
             true => ecsv::Header::default(),
             false => ecsv::Header::of(path, &said.values, &columns.called())?,
         };
@@ -72,8 +73,8 @@ impl<'a> Scan<'a> {
             .row_groups()
             .iter()
             .try_fold(0u64, |sum, group| sum.checked_add(group.num_rows().try_into().ok()?));
-        if rows.is_none_or(|rows| rows > len.saturating_mul(MOST_ROWS)) {
-            return Err(Error::file(path, format!("promises more rows than its {len} bytes can hold")));
+        if rows.is_none_or(|rows| rows > len.saturating_mul(MAX_ROWS)) {
+            return Err(Error::file(path, format!("declares more rows than its {len} bytes can hold")));
         }
         let notes = [columns.notes(), header.notes.clone(), said.notes].concat();
         Ok(Self { path, columns, kinds, header, notes, file, len })
@@ -91,7 +92,9 @@ impl<'a> Scan<'a> {
     pub(super) fn reader(&self, group: usize, column: usize, most: u64) -> Result<ColumnReader> {
         let metadata = self.metadata().row_group(group);
         let reader = match is_unpacked_here(metadata.column(column).compression()) {
-            true => packed_reader(Opened { path: self.path.to_path_buf(), len: self.len }, metadata, column, most),
+            true => {
+                packed_reader(ReopeningFile { path: self.path.to_path_buf(), len: self.len }, metadata, column, most)
+            }
             false => self.file.get_row_group(group).and_then(|group| group.get_column_reader(column)),
         };
         reader.map_err(refuse(self.path))
@@ -112,7 +115,7 @@ impl<'a> Scan<'a> {
         let mut sizes = vec![];
         let mut source = reading.open(self.path)?;
         let Some(group) = self.metadata().row_groups().get(group) else {
-            return Err(source.error("has no such row group"));
+            return Err(source.error("has no row group with this index"));
         };
         for &column in columns {
             let name = self.name(column);
@@ -131,14 +134,14 @@ impl<'a> Scan<'a> {
                     let other = other.to_string();
                     let code = other.split('(').next().unwrap_or_default();
                     let message = format!(
-                        "column {name} is compressed by {code}; Snappy, gzip, Zstandard, Brotli, LZ4 and none can be read"
+                        "column {name} is compressed by {code}; it must be uncompressed or compressed by Snappy, gzip, Zstandard, Brotli or LZ4"
                     );
                     return Err(source.error(message));
                 }
             }
             let first = chunk.dictionary_page_offset().unwrap_or(chunk.data_page_offset());
             let (Ok(start), Ok(length)) = (u64::try_from(first), u64::try_from(chunk.compressed_size())) else {
-                return Err(source.error(format!("column {name} is said to begin at byte {first}")));
+                return Err(source.error(format!("column {name} begins at byte {first}, outside the file")));
             };
             let ratio = pages::most_ratio(chunk.compression());
             sizes.push(pages::check(&mut source, start, length, ratio, &name)?);

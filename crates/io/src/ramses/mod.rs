@@ -1,9 +1,8 @@
 //! Particles of RAMSES.
 //!
-//! - in: a folder `output_00080`, or its info file, or one of its particle files; with families and a descriptor, or
-//!   without
+//! - in: a folder `output_00080`, its info file, or one of its particle files. Families and a descriptor are optional
 //! - out: a [`Snapshot`] of the particles of all processes, in the order of the files, and within a file in the order
-//!   of the types that [`Part::types`] assigns
+//!   of the types that [`ProcessFile::types`] assigns
 //! - cost: the markers and the data that determine the types are read first, then the requested columns
 //! - source: Teyssier, RAMSES; records of Fortran
 //!
@@ -12,24 +11,24 @@
 
 mod output;
 mod part;
-mod pick;
+mod rows_of_type;
 
 use std::path::{Path, PathBuf};
 
 use output::Output;
-use part::Part;
-use pick::{Picked, Types};
+use part::ProcessFile;
 use ropewalk::units::{KnownUnits, VelocityUnit};
 use ropewalk::{Error, Result};
+use rows_of_type::{RowsOfType, Types};
 
 use crate::columns::{Column, Joined, sum};
 use crate::contents::{Contents, Field, Role, TypeContents};
 use crate::file_format::FileFormat;
-use crate::fill::{Rows, fill};
-use crate::matter::Matter;
 use crate::number_types::{Number, Target};
+use crate::read_columns::{RowSource, fill};
 use crate::reading::Reading;
 use crate::split_files::named;
+use crate::total_mass::TotalMass;
 use crate::{Format, Masses, Points, Snapshot, Table};
 
 const POSITION: [&str; 3] = ["position_x", "position_y", "position_z"];
@@ -41,7 +40,7 @@ const NAMES: [(u8, &str); 5] = [(1, "dark"), (2, "debris"), (3, "tracer"), (4, "
 pub(crate) struct Ramses;
 
 impl FileFormat for Ramses {
-    fn sniff(&self, _: &[u8]) -> bool {
+    fn recognises_prefix(&self, _: &[u8]) -> bool {
         false
     }
 
@@ -57,7 +56,7 @@ impl FileFormat for Ramses {
         true
     }
 
-    fn owns(&self, path: &Path) -> bool {
+    fn recognises_path(&self, path: &Path) -> bool {
         output::find(path).is_some()
     }
 
@@ -76,19 +75,19 @@ fn files(path: &Path) -> Vec<PathBuf> {
 /// An output whose files have been scanned.
 struct Scan {
     output: Output,
-    parts: Vec<(Part, Types)>,
+    parts: Vec<(ProcessFile, Types)>,
 }
 
 impl Scan {
     fn new(path: &Path, reading: &Reading<'_>) -> Result<Self> {
         let Some((folder, number)) = output::find(path) else {
-            return Err(Error::file(path, "is no output of RAMSES: there is no info file"));
+            return Err(Error::file(path, "is not an output of RAMSES: it has no info file"));
         };
         let output = Output::read(folder, number)?;
         let names = output.columns();
-        let mut parts: Vec<(Part, Types)> = vec![];
+        let mut parts: Vec<(ProcessFile, Types)> = vec![];
         for process in 1..=output.files {
-            let part = Part::scan(&output, process, &names, reading)?;
+            let part = ProcessFile::scan(&output, process, &names, reading)?;
             if let Some((first, _)) = parts.first() {
                 let empty = first.particles == 0 || part.particles == 0;
                 if !empty && !first.names().eq(part.names()) {
@@ -129,7 +128,7 @@ impl Scan {
         names: &[&str],
         factor: f64,
     ) -> Result<Vec<T>> {
-        let mut pieces: Vec<Box<dyn Rows<T> + '_>> = vec![];
+        let mut pieces: Vec<Box<dyn RowSource<T> + '_>> = vec![];
         for (part, own) in self.parts.iter().filter(|(part, _)| part.particles > 0) {
             let columns: Option<Vec<Column<'_>>> = names.iter().map(|name| part.column(name)).collect();
             let Some(columns) = columns else {
@@ -140,7 +139,7 @@ impl Scan {
                 if own.count(particle_type) == part.particles {
                     pieces.push(Box::new(all));
                 } else {
-                    pieces.push(Box::new(Picked { all, types: own, particle_type }));
+                    pieces.push(Box::new(RowsOfType { all, types: own, particle_type }));
                 }
             }
         }
@@ -213,7 +212,7 @@ fn read(path: &Path, reading: &Reading<'_>) -> Result<Snapshot> {
         if !output.has_gas() {
             let columns: Vec<Column<'_>> = scan.parts.iter().filter_map(|(part, _)| part.column("mass")).collect();
             let share = Some(sum(reading, &columns)?);
-            matter = reading.matter(Matter { share, ..Matter::default() });
+            matter = reading.matter(TotalMass { share, ..TotalMass::default() });
         }
     }
     let has_velocities = options.velocities && scan.has(&VELOCITY[..dim]);

@@ -17,7 +17,7 @@ use crate::Background;
 /// process.
 const LONGEST: u64 = 1 << 24;
 /// A limit above the number of processes on any machine.
-const MOST_FILES: f64 = 1e7;
+const MAX_FILES: f64 = 1e7;
 
 /// The metadata of an output.
 #[derive(Clone, Debug)]
@@ -67,7 +67,7 @@ impl Output {
             // Fortran may write exponents with a D.
             match found.replace(['D', 'd'], "e").parse::<f64>() {
                 Ok(value) if value.is_finite() => Ok(value),
-                _ => Err(Error::file(&path, format!("has {key} = {}, which is no number", found.escape_debug()))),
+                _ => Err(Error::file(&path, format!("has {key} = {}, which is not a number", found.escape_debug()))),
             }
         };
         let within = |key: &str, range: std::ops::RangeInclusive<f64>| {
@@ -94,7 +94,7 @@ impl Output {
             Background::default()
         };
         Ok(Self {
-            files: within("ncpu", 1.0..=MOST_FILES)? as u32,
+            files: within("ncpu", 1.0..=MAX_FILES)? as u32,
             dimensions: within("ndim", 1.0..=3.0)? as usize,
             box_size: positive("boxlen")?,
             scale_factor: is_cosmological.then_some(aexp),

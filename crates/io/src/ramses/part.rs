@@ -11,31 +11,31 @@ use ropewalk::{Error, Result};
 use crate::columns::{Column, whole};
 use crate::number_types::Number;
 use crate::ramses::output::Output;
-use crate::ramses::pick::Types;
+use crate::ramses::rows_of_type::Types;
 use crate::reading::Reading;
 use crate::source::Source;
 
 /// The number of records of a header: processes, dimensions, particles, seeds, stars, two masses of stars, sinks.
 const HEADER: usize = 8;
 /// The maximum number of columns that are scanned in a file.
-const MOST_RECORDS: usize = 1000;
+const MAX_RECORDS: usize = 1000;
 
 /// A file that has been scanned.
-pub(super) struct Part {
+pub(super) struct ProcessFile {
     pub path: PathBuf,
     pub particles: u64,
     big_endian: bool,
-    columns: Vec<Stored>,
+    columns: Vec<StoredColumn>,
 }
 
 /// The location and type of a column in the file.
-struct Stored {
+struct StoredColumn {
     name: String,
     at: u64,
     number: Number,
 }
 
-impl Part {
+impl ProcessFile {
     /// Scans the file of a process, whose columns have these names.
     pub(super) fn scan(output: &Output, process: u32, names: &[(String, bool)], reading: &Reading<'_>) -> Result<Self> {
         let path = output.part(process);
@@ -48,9 +48,9 @@ impl Part {
             [4, 0, 0, 0] => false,
             [0, 0, 0, 4] => true,
             _ => {
-                return Err(
-                    source.error(format!("begins with {marker:?}; particles of RAMSES begin with a record of 4 bytes"))
-                );
+                return Err(source.error(format!(
+                    "begins with {marker:?}; particle files of RAMSES must begin with a record of 4 bytes"
+                )));
             }
         };
         let mut header = [0u64; 3];
@@ -71,15 +71,15 @@ impl Part {
         let [processes, dimensions, particles] = header;
         if (processes, dimensions) != (output.files.into(), output.dimensions as u64) {
             return Err(source.error(format!(
-                "is of {processes} processes and {dimensions} dimensions, the info file says {} and {}",
+                "has {processes} processes and {dimensions} dimensions, but the info file has {} and {}",
                 output.files, output.dimensions
             )));
         }
         if particles > source.len() {
-            return Err(source.error(format!("promises {particles} particles, but is {} bytes long", source.len())));
+            return Err(source.error(format!("declares {particles} particles, but has {} bytes", source.len())));
         }
         let mut columns = vec![];
-        while source.left() > 0 && columns.len() < MOST_RECORDS {
+        while source.left() > 0 && columns.len() < MAX_RECORDS {
             let (at, bytes) = record(&mut source, big_endian)?;
             // Columns without a name are not used.
             let (name, is_float) = names.get(columns.len()).cloned().unwrap_or_default();
@@ -99,11 +99,12 @@ impl Part {
                 Some(number) => number,
                 None if name.is_empty() => Number::I8,
                 None => {
-                    return Err(source
-                        .error(format!("column {name} has {bytes} bytes, which {particles} particles cannot have")));
+                    return Err(source.error(format!(
+                        "column {name} has {bytes} bytes, which is not possible for {particles} particles"
+                    )));
                 }
             };
-            columns.push(Stored { name, at, number });
+            columns.push(StoredColumn { name, at, number });
         }
         Ok(Self { path, particles, big_endian, columns })
     }
@@ -168,13 +169,12 @@ fn record(source: &mut Source, big_endian: bool) -> Result<(u64, u64)> {
     let bytes = u64::from(source.u32(big_endian)?);
     let (at, left) = (source.at(), source.left());
     if bytes > 1 << 31 {
-        let message =
-            format!("the record at byte {start} is marked as one of several for more than 2 GB, which cannot be read");
+        let message = format!("the record at byte {start} is split (above 2 GB), which is not supported");
         return Err(source.error(message));
     }
     if left < bytes + 4 {
         return Err(source.error(format!(
-            "truncated: the record at byte {start} promises {bytes} bytes and a marker of 4, {left} are there"
+            "truncated: expected {bytes} bytes and a marker of 4 in the record at byte {start}, got {left}"
         )));
     }
     source.seek(at + bytes)?;

@@ -13,10 +13,10 @@ use ropewalk::internals::units::{GRAMS, MPC};
 use ropewalk::units::{Frame, KnownUnits, Quantity, VelocityUnit};
 use ropewalk::{Error, Result};
 
-use crate::cgs::Cgs;
 use crate::hdf5_write::{Dataset, Group};
 use crate::snapshot_write::epoch::Epoch;
 use crate::snapshot_write::types::{Types, pieces};
+use crate::unit_constants::Cgs;
 use crate::{Masses, Points, Snapshot};
 
 /// The minimum number of types in a header.
@@ -29,7 +29,10 @@ pub(super) fn write(out: &mut dyn Write, path: &Path, snapshot: &Snapshot) -> Re
 fn root<'a>(path: &Path, snapshot: &'a Snapshot) -> Result<Group<'a>> {
     for (what, points) in [("points", Some(&snapshot.points)), ("velocities", snapshot.velocities.as_ref())] {
         if let Some(dim) = points.map(Points::dim).filter(|&dim| dim != 3) {
-            return Err(Error::file(path, format!("cannot be written: {what} have {dim} components, Gadget's have 3")));
+            return Err(Error::file(
+                path,
+                format!("cannot be written: {what} have {dim} components; Gadget's must have 3"),
+            ));
         }
     }
     let types = Types::of(snapshot, path)?;

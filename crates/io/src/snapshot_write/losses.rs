@@ -85,7 +85,7 @@ impl SnapshotFormat {
         let has_no_unit = snapshot.velocities.is_some() && snapshot.units.velocity.is_none();
         say(
             has_no_unit && (is_gadget || self == Self::Tipsy && tipsy_units(snapshot).is_some()),
-            "the unit of velocities is not known and is taken for km/s",
+            "the unit of velocities is not known and is assumed to be km/s",
         );
         say(self == Self::Tipsy && snapshot.velocities.is_none(), "velocities are not known and are written as 0");
         say(

@@ -90,9 +90,7 @@ impl SnapshotFormat {
     /// Another extension, or none.
     pub fn of(path: impl AsRef<Path>) -> Result<Self> {
         let path = path.as_ref();
-        Self::ended(&ending(path)).ok_or_else(|| {
-            Error::file(path, format!("its ending says no format of snapshots; it may be {}", Self::known()))
-        })
+        Self::ended(&ending(path)).ok_or_else(|| Error::file(path, format!("unknown extension; use {}", Self::known())))
     }
 
     /// Returns the reason why a file of this format will not contain the units of the snapshot. `None` if it will, or
@@ -124,7 +122,7 @@ impl SnapshotFormat {
             #[cfg(feature = "parquet")]
             Self::Parquet => None,
             Self::Csv | Self::Gadget1 | Self::Gadget2 | Self::Npy | Self::Npz => {
-                Some("the format has no place for them".into())
+                Some("the format cannot store them".into())
             }
             Self::Tipsy if tipsy_units(snapshot).is_some() => None,
             Self::Tipsy if snapshot.background.h.is_none() => {
@@ -152,7 +150,7 @@ impl FromStr for SnapshotFormat {
 
     fn from_str(text: &str) -> Result<Self> {
         Self::ended(text).ok_or_else(|| {
-            Error::new(ErrorKind::Parameter, format!("`{text}` is no format; it may be {}", Self::known()))
+            Error::new(ErrorKind::Parameter, format!("`{text}` is not a format; use one of {}", Self::known()))
         })
     }
 }

@@ -4,7 +4,7 @@
 //! that is written. Names of coordinates are kept if readers recognise the same columns as coordinates by them, in
 //! the same order. Otherwise they become x, y and z, or x1, x2 and so on. Cost: comparison of the names.
 
-use crate::csv_columns::own_coordinates;
+use crate::table_columns::own_coordinates;
 use crate::text::may_name_a_column;
 use crate::{Masses, Snapshot};
 

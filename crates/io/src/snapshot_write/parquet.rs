@@ -11,7 +11,7 @@ use ropewalk::halo::UniverseOptions;
 use ropewalk::units::Quantity;
 use ropewalk_table::columns::{Column, Values};
 
-use crate::snapshot_write::text::{Part, columns, component, meta};
+use crate::snapshot_write::text::{ColumnContent, columns, component, meta};
 use crate::snapshot_write::types::Types;
 use crate::{Masses, Snapshot, write_parquet};
 
@@ -21,19 +21,19 @@ pub(super) fn write(out: &mut (dyn Write + Send), path: &Path, snapshot: &Snapsh
     // Velocities without a known unit are written as pure numbers.
     let velocity = if universe.has_velocity_unit { Quantity::Velocity } else { Quantity::Pure };
     let rows = 0..snapshot.points.len();
-    let column = |(name, part): (String, Part)| {
+    let column = |(name, part): (String, ColumnContent)| {
         let (quantity, values) = match part {
-            Part::Position(axis) => {
+            ColumnContent::Position(axis) => {
                 let values = rows.clone().map(|row| component(&snapshot.points, row, axis)).collect();
                 (Quantity::Length, Values::Numbers(values))
             }
-            Part::Velocity(axis) => {
+            ColumnContent::Velocity(axis) => {
                 let velocities = snapshot.velocities.iter();
                 let values = velocities.flat_map(|points| rows.clone().map(|row| component(points, row, axis)));
                 (velocity, Values::Numbers(values.collect()))
             }
-            Part::Id => (Quantity::Pure, Values::Integers(snapshot.ids.clone().unwrap_or_default())),
-            Part::Mass => {
+            ColumnContent::Id => (Quantity::Pure, Values::Integers(snapshot.ids.clone().unwrap_or_default())),
+            ColumnContent::Mass => {
                 let values = match &snapshot.masses {
                     Masses::Equal(mass) => vec![*mass; rows.len()],
                     Masses::Each(masses) => masses.clone(),
@@ -41,7 +41,9 @@ pub(super) fn write(out: &mut (dyn Write + Send), path: &Path, snapshot: &Snapsh
                 };
                 (Quantity::Mass, Values::Numbers(values))
             }
-            Part::Type => (Quantity::Pure, Values::Integers(types.each().into_iter().map(u64::from).collect())),
+            ColumnContent::Type => {
+                (Quantity::Pure, Values::Integers(types.each().into_iter().map(u64::from).collect()))
+            }
         };
         Column::new(name, values).quantity(quantity)
     };

@@ -20,7 +20,7 @@ use crate::snapshot_write::types::Types;
 use crate::{Masses, Points, Snapshot};
 
 /// The maximum number of components of velocities.
-const MOST_AXES: usize = 3;
+const MAX_AXES: usize = 3;
 
 pub(super) fn write(out: &mut dyn Write, path: &Path, snapshot: &Snapshot, is_enhanced: bool) -> Result<()> {
     let types = Types::of(snapshot, path)?;
@@ -30,7 +30,7 @@ pub(super) fn write(out: &mut dyn Write, path: &Path, snapshot: &Snapshot, is_en
 
 /// The content of a column.
 #[derive(Clone, Copy)]
-pub(super) enum Part {
+pub(super) enum ColumnContent {
     Position(usize),
     Velocity(usize),
     Id,
@@ -38,26 +38,26 @@ pub(super) enum Part {
     Type,
 }
 
-pub(super) fn columns(path: &Path, snapshot: &Snapshot) -> Result<Vec<(String, Part)>> {
+pub(super) fn columns(path: &Path, snapshot: &Snapshot) -> Result<Vec<(String, ColumnContent)>> {
     let dim = snapshot.points.dim();
     let Names { coordinates, velocities: speeds } = Names::of(snapshot);
-    let numbered = |names: Vec<String>, part: fn(usize) -> Part| {
+    let numbered = |names: Vec<String>, part: fn(usize) -> ColumnContent| {
         names.into_iter().enumerate().map(move |(axis, name)| (name, part(axis)))
     };
-    let mut columns: Vec<(String, Part)> = numbered(coordinates, Part::Position).collect();
+    let mut columns: Vec<(String, ColumnContent)> = numbered(coordinates, ColumnContent::Position).collect();
     if let Some(velocities) = &snapshot.velocities {
-        if velocities.dim() != dim || dim > MOST_AXES {
+        if velocities.dim() != dim || dim > MAX_AXES {
             let message = format!("cannot be written: points have {dim} components, velocities {}", velocities.dim());
-            return Err(Error::file(path, message + "; text has columns for up to 3 of both"));
+            return Err(Error::file(path, message + "; text tables store up to 3 of both"));
         }
-        columns.extend(numbered(speeds, Part::Velocity));
+        columns.extend(numbered(speeds, ColumnContent::Velocity));
     }
-    columns.extend(snapshot.ids.as_ref().map(|_| ("id".into(), Part::Id)));
+    columns.extend(snapshot.ids.as_ref().map(|_| ("id".into(), ColumnContent::Id)));
     if snapshot.masses != Masses::Unknown {
-        columns.push(("mass".into(), Part::Mass));
+        columns.push(("mass".into(), ColumnContent::Mass));
     }
     if snapshot.has_types() {
-        columns.push(("type".into(), Part::Type));
+        columns.push(("type".into(), ColumnContent::Type));
     }
     Ok(columns)
 }
@@ -66,7 +66,7 @@ fn write_lines(
     out: &mut dyn Write,
     snapshot: &Snapshot,
     types: &Types,
-    columns: &[(String, Part)],
+    columns: &[(String, ColumnContent)],
     is_enhanced: bool,
 ) -> io::Result<()> {
     if is_enhanced {
@@ -94,20 +94,22 @@ fn write_lines(
     out.flush()
 }
 
-fn write_value(out: &mut dyn Write, snapshot: &Snapshot, part: Part, row: usize, kind: u8) -> io::Result<()> {
+fn write_value(out: &mut dyn Write, snapshot: &Snapshot, part: ColumnContent, row: usize, kind: u8) -> io::Result<()> {
     match part {
-        Part::Position(axis) => write!(out, "{}", Exact(component(&snapshot.points, row, axis))),
-        Part::Velocity(axis) => {
+        ColumnContent::Position(axis) => write!(out, "{}", Exact(component(&snapshot.points, row, axis))),
+        ColumnContent::Velocity(axis) => {
             let velocity = snapshot.velocities.as_ref().map_or(f64::NAN, |points| component(points, row, axis));
             write!(out, "{}", Exact(velocity))
         }
-        Part::Id => write!(out, "{}", snapshot.ids.as_ref().and_then(|ids| ids.get(row)).copied().unwrap_or(0)),
-        Part::Mass => match &snapshot.masses {
+        ColumnContent::Id => {
+            write!(out, "{}", snapshot.ids.as_ref().and_then(|ids| ids.get(row)).copied().unwrap_or(0))
+        }
+        ColumnContent::Mass => match &snapshot.masses {
             Masses::Equal(mass) => write!(out, "{}", Exact(*mass)),
             Masses::Each(masses) => write!(out, "{}", Exact(masses.get(row).copied().unwrap_or(f64::NAN))),
             Masses::Unknown => Ok(()),
         },
-        Part::Type => write!(out, "{kind}"),
+        ColumnContent::Type => write!(out, "{kind}"),
     }
 }
 
@@ -133,20 +135,22 @@ impl fmt::Display for Exact {
     }
 }
 
-fn head(name: &str, part: Part, units: KnownUnits) -> Head<'_> {
+fn head(name: &str, part: ColumnContent, units: KnownUnits) -> Head<'_> {
     let (unit, description) = match part {
-        Part::Position(_) => {
+        ColumnContent::Position(_) => {
             let frame = units.length.map(|unit| if unit.frame == Frame::Physical { "physical" } else { "comoving" });
             (units.length.map(|unit| unit.astropy_name()), frame.unwrap_or_default())
         }
-        Part::Velocity(_) => (units.velocity.map(|unit: VelocityUnit| unit.astropy_name()), "peculiar"),
-        Part::Mass => (units.mass.map(|unit| unit.astropy_name()), ""),
-        Part::Id => (None, "of the particle"),
-        Part::Type => (None, "0 gas, 1 dark matter, 2 and 3 others, 4 stars, 5 black holes or boundary, 6 neutrinos"),
+        ColumnContent::Velocity(_) => (units.velocity.map(|unit: VelocityUnit| unit.astropy_name()), "peculiar"),
+        ColumnContent::Mass => (units.mass.map(|unit| unit.astropy_name()), ""),
+        ColumnContent::Id => (None, "of the particle"),
+        ColumnContent::Type => {
+            (None, "0 gas, 1 dark matter, 2 and 3 others, 4 stars, 5 black holes or boundary, 6 neutrinos")
+        }
     };
     let datatype = match part {
-        Part::Id => "uint64",
-        Part::Type => "uint8",
+        ColumnContent::Id => "uint64",
+        ColumnContent::Type => "uint8",
         _ => "float64",
     };
     Head { name, unit, datatype, description: description.into() }

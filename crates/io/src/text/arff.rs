@@ -9,7 +9,7 @@ use std::path::Path;
 use ropewalk::{Error, Result};
 
 use crate::messages::shorten;
-use crate::text::comments::Unused;
+use crate::text::comments::UnusedComments;
 use crate::text::lines::{Lines, Record, Syntax};
 
 /// The header of an ARFF file.
@@ -21,7 +21,7 @@ pub(super) struct Arff {
     pub data: u64,
     /// The first row.
     first: Vec<u8>,
-    pub comments: Unused,
+    pub comments: UnusedComments,
 }
 
 /// Returns the rest of a line after a keyword.
@@ -35,7 +35,8 @@ impl Arff {
     pub(super) fn read(path: &Path) -> Result<Option<Self>> {
         let refuse = |message: String| Error::file(path, message);
         let mut lines = Lines::open(path)?;
-        let mut arff = Self { names: vec![], declared: vec![], data: 0, first: vec![], comments: Unused::default() };
+        let mut arff =
+            Self { names: vec![], declared: vec![], data: 0, first: vec![], comments: UnusedComments::default() };
         let mut is_arff = false;
         while lines.advance().map_err(refuse)? {
             let line = lines.line().trim_ascii();
@@ -60,14 +61,14 @@ impl Arff {
             } else if after(line, b"@data").is_some() {
                 arff.data = lines.number();
             } else {
-                return Err(refuse(format!("line {} is no attribute of ARFF: {}", lines.number(), shorten(line))));
+                return Err(refuse(format!("line {} is not an ARFF attribute: {}", lines.number(), shorten(line))));
             }
         }
         match () {
             () if !is_arff => Ok(None),
             () if arff.data == 0 || arff.first.is_empty() => Err(refuse("is ARFF without rows after @data".into())),
             () if arff.first.starts_with(b"{") => {
-                Err(refuse("is ARFF with sparse rows, which are not read; write its rows in full".into()))
+                Err(refuse("is ARFF with sparse rows, which are not supported; write its rows in full".into()))
             }
             () => Ok(Some(arff)),
         }
@@ -83,7 +84,7 @@ impl Arff {
             "numeric" | "real" | "integer" => None,
             kind if kind.starts_with('{') => Some("a nominal attribute".to_string()),
             "string" | "date" | "relational" => Some(format!("an attribute of the type {kind}")),
-            _ => return Err(format!("'{}' has a type that ARFF has not: '{kind}'", shorten(name))),
+            _ => return Err(format!("'{}' has a type that ARFF does not have: '{kind}'", shorten(name))),
         };
         self.names.push(String::from_utf8_lossy(name).into_owned());
         self.declared.push(why);

@@ -40,8 +40,8 @@ const SAID: [&str; 26] = [
 ];
 /// The maximum number of comments with such words that a note lists, and of comments in total if there are fewer of
 /// these.
-const MOST_TELLING: usize = 8;
-const MOST: usize = 3;
+const MAX_TELLING: usize = 8;
+const MAX_LISTED: usize = 3;
 /// Names that identify a comment as one that names columns.
 const KNOWN: [&str; 18] = [
     "x",
@@ -280,14 +280,14 @@ fn seems_to_name(comments: &[Line], width: usize) -> Naming {
 
 /// The comments that are not used: their number, and those that a note lists.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Unused {
+pub(super) struct UnusedComments {
     count: u64,
     /// Comments with metadata that readers of other formats use.
     telling: Vec<(u64, String)>,
     others: Vec<(u64, String)>,
 }
 
-impl Unused {
+impl UnusedComments {
     /// Adds the comment in line `number`, if it contains letters or digits.
     pub(super) fn add(&mut self, number: u64, comment: &[u8]) {
         let text = bare(comment);
@@ -295,16 +295,16 @@ impl Unused {
             return;
         }
         self.count += 1;
-        if self.telling.len() < MOST_TELLING && is_telling(text) {
+        if self.telling.len() < MAX_TELLING && is_telling(text) {
             self.telling.push((number, shorten(text)));
-        } else if self.others.len() < MOST {
+        } else if self.others.len() < MAX_LISTED {
             self.others.push((number, shorten(text)));
         }
     }
 
     /// Returns a note about these comments; `None` if there are none.
     pub(super) fn note(&self) -> Option<String> {
-        let others = MOST.saturating_sub(self.telling.len());
+        let others = MAX_LISTED.saturating_sub(self.telling.len());
         let mut shown: Vec<&(u64, String)> = self.telling.iter().chain(self.others.iter().take(others)).collect();
         shown.sort();
         let mut texts: Vec<String> = shown.iter().map(|(number, text)| format!("line {number} '{text}'")).collect();
@@ -398,7 +398,7 @@ mod tests {
     #[test]
     fn comments_that_are_not_used() {
         let note = |texts: &[&str]| {
-            let mut unused = Unused::default();
+            let mut unused = UnusedComments::default();
             lines(texts).iter().for_each(|(number, text)| unused.add(*number, text));
             unused.note()
         };

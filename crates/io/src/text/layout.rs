@@ -14,13 +14,13 @@ use ropewalk::{Error, Result};
 use crate::ecsv::{self, Declared};
 use crate::messages::shorten;
 use crate::text::arff::Arff;
-use crate::text::comments::{self, Unused};
+use crate::text::comments::{self, UnusedComments};
 use crate::text::lines::{Line, Lines, Record, Syntax};
 use crate::text::values::{begins_like_a_number, is_missing, is_name, is_name_with_a_number, is_whole, number};
 
 /// The maximum number of bytes of comments before the first row in which names of columns are searched, and of a
 /// header of enhanced CSV.
-const MOST_COMMENTS: usize = 1 << 22;
+const MAX_COMMENTS: usize = 1 << 22;
 /// The number of rows from which the delimiter is determined.
 const SAMPLE: usize = 12;
 
@@ -47,7 +47,7 @@ pub(super) struct Layout {
     /// The text in the first row, if the row also has numbers and the columns have no names.
     pub slip: Option<Slip>,
     /// The comments up to line `before` that are not used.
-    pub comments: Unused,
+    pub comments: UnusedComments,
     pub notes: Vec<String>,
 }
 
@@ -56,7 +56,7 @@ struct Start {
     comments: Vec<Line>,
     rows: Vec<Line>,
     /// The comments beyond the limit.
-    rest: Unused,
+    rest: UnusedComments,
 }
 
 impl Layout {
@@ -109,8 +109,7 @@ impl Layout {
                 let slip = (0..fields.len()).find(|&field| is_text(fields.get(field)) && names.is_empty());
                 let slip = slip.map(|column| Slip { line: *number, column, text: shorten(fields.get(column)) });
                 let is_slip = slip.is_some().then(|| {
-                    "the first line has text beside numbers and is taken for a row; nothing names the columns"
-                        .to_string()
+                    "the first line has text beside numbers and is read as a row; the columns have no names".to_string()
                 });
                 let note = note.filter(|_| names.is_empty());
                 let notes = [note, comment, is_slip].into_iter().flatten().collect();
@@ -168,7 +167,7 @@ impl Layout {
             return Ok(());
         }
         self.notes.push(format!(
-            "the first line names {names} of {width} columns: the first column is taken for names of rows"
+            "the first line names {names} of {width} columns: the first column is read as names of rows"
         ));
         self.names.insert(0, String::new());
         self.width = width;
@@ -183,35 +182,35 @@ impl Layout {
         let is_first = number == self.before + 1 && !self.names.is_empty() && self.header.is_none();
         let advice = match is_first {
             true if self.syntax.delimiter == b' ' && fields.len() < self.width => {
-                "; the first line is taken for names of columns: put names that have blanks in quotes, or put # before it if it is \
+                "; the first line is read as names of columns; put names that have blanks in quotes, or put # before it if it is \
                  a comment"
             }
-            true => "; the first line is taken for names of columns: put # before it if it is a comment",
+            true => "; the first line is read as names of columns; put # before it if it is a comment",
             false => "",
         };
-        format!("{} columns where the first line has {}: {text}{advice}", fields.len(), self.width)
+        format!("expected {1} columns as in the first line, got {0}: {text}{advice}", fields.len(), self.width)
     }
 }
 
 impl Start {
     fn read(path: &Path) -> Result<Self> {
         let refuse = |message: String| Error::file(path, message);
-        let mut start = Self { comments: vec![], rows: vec![], rest: Unused::default() };
+        let mut start = Self { comments: vec![], rows: vec![], rest: UnusedComments::default() };
         let (mut lines, mut bytes, mut signed) = (Lines::open(path)?, 0, vec![]);
         while start.rows.len() < SAMPLE && lines.advance().map_err(refuse)? {
             let (number, line) = (lines.number(), lines.line());
             let has_rows = !start.rows.is_empty();
-            if !has_rows && bytes <= MOST_COMMENTS && comments::has_other_sign(line) {
+            if !has_rows && bytes <= MAX_COMMENTS && comments::has_other_sign(line) {
                 bytes += line.len();
                 signed.push((number, line.to_vec()));
             } else if may_be_row(line, has_rows) {
                 start.rows.push((number, line.to_vec()));
             } else if !has_rows && !line.trim_ascii().is_empty() {
                 bytes += line.len();
-                if bytes <= MOST_COMMENTS {
+                if bytes <= MAX_COMMENTS {
                     start.comments.push((number, line.to_vec()));
                 } else if start.comments.first().is_some_and(|(_, line)| ecsv::begins(line)) {
-                    let message = format!("has a header of enhanced CSV with more than {MOST_COMMENTS} bytes");
+                    let message = format!("has a header of enhanced CSV with more than {MAX_COMMENTS} bytes");
                     return Err(refuse(message));
                 } else {
                     start.rest.add(number, line);
@@ -274,10 +273,10 @@ fn first_line(fields: &Record, second: Option<&Record>) -> FirstLine {
         let is_of_floats = second.is_some_and(|second| second.iter().all(|field| !is_whole(field)));
         return match is_of_floats {
             true => FirstLine::Names(Some(format!(
-                "the first line, {shown}, is taken for names of columns, as pandas writes them where there are none"
+                "the first line, {shown}, is read as names of columns, as pandas writes them for unnamed columns"
             ))),
             false => FirstLine::Row(Some(format!(
-                "the first line, {shown}, is taken for a row; put # before it if it names columns"
+                "the first line, {shown}, is read as a row; put # before it if it names columns"
             ))),
         };
     }

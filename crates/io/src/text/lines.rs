@@ -12,7 +12,7 @@ use flate2::read::MultiGzDecoder;
 use ropewalk::{Error, Result};
 
 use crate::source::{Cancellable, line_end};
-use crate::spool::GZIP;
+use crate::temp_file::GZIP;
 use crate::text::values::MISSING_AFTER_HASH;
 
 /// Bytes read at a time.
@@ -51,7 +51,7 @@ impl Lines {
         let n = n.map_err(|error| format!("line {} cannot be read: {error}", self.number))?;
         if n >= LONGEST_LINE && self.line.last() != Some(&self.end) {
             let number = self.number;
-            return Err(format!("line {number} has {LONGEST_LINE} bytes or more; no line of a table is so long"));
+            return Err(format!("line {number} has {LONGEST_LINE} bytes or more; lines of tables must be shorter"));
         }
         while self.line.last().is_some_and(|byte| b"\r\n".contains(byte)) {
             self.line.pop();

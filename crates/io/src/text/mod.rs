@@ -6,7 +6,7 @@
 //! - out: a [`Snapshot`] in f64
 //! - names: from the first line, if none of its fields is a number. Otherwise from a comment before the rows with one
 //!   name per column, or from one comment per column
-//! - steps: the layout of the file (`layout`), the kinds of its columns and the number of its rows (`survey`), the
+//! - steps: the layout of the file (`layout`), the kinds of its columns and the number of its rows (`column_kinds`), the
 //!   rows (`rows`)
 //!
 //! | metadata | treatment |
@@ -25,34 +25,34 @@ mod comments;
 mod layout;
 mod lines;
 mod rows;
-mod survey;
+mod column_kinds;
 mod values;
 
 use std::path::Path;
 
+use column_kinds::{ColumnKinds, Kind, Purpose};
 use layout::{Layout, Slip};
 use lines::Lines;
 pub(super) use lines::Record;
 use ropewalk::units::{KnownUnits, VelocityUnit};
 use ropewalk::{Error, Result};
-pub(super) use rows::Rows;
-use survey::{Kind, Purpose, Survey};
+pub(super) use rows::TableBuilder;
 pub(super) use values::may_name_a_column;
 
+use crate::box_sides::side_of_chosen;
 use crate::contents::{Contents, Field, Role, TypeContents};
-use crate::csv_columns::{ADVICE, Columns, FIELDS_ADVICE, Taken, choose, own_coordinates};
 use crate::file_format::FileFormat;
 use crate::messages::shorten;
 use crate::reading::Reading;
 use crate::reduce::reduced;
-use crate::sides::side_of_chosen;
+use crate::table_columns::{ADVICE, Columns, CoordinateReason, FIELDS_ADVICE, choose, own_coordinates};
 use crate::{Format, Points, ReadOptions, Snapshot, ecsv, particle_type};
 
 /// The format of text tables: any text without another format.
 pub(crate) struct TextTable;
 
 impl FileFormat for TextTable {
-    fn sniff(&self, _: &[u8]) -> bool {
+    fn recognises_prefix(&self, _: &[u8]) -> bool {
         true
     }
 
@@ -75,10 +75,10 @@ fn read(path: &Path, reading: &Reading<'_>) -> Result<Snapshot> {
     drop(reading.open(path)?);
     let options = reading.options;
     let mut layout = Layout::of(path)?;
-    let survey = Survey::of(path, &layout, if reading.is_of_fields { Purpose::Fields } else { Purpose::Points })?;
+    let survey = ColumnKinds::of(path, &layout, if reading.reads_fields { Purpose::Fields } else { Purpose::Points })?;
     let (mut snapshot, rows) = read_rows(path, &layout, &survey, reading)?;
     snapshot.notes.splice(0..0, std::mem::take(&mut layout.notes).into_iter().chain(survey.comments.note()));
-    if reading.is_of_fields {
+    if reading.reads_fields {
         return Ok(snapshot);
     }
     let Some(values) = layout.header else { return with_velocities(path, snapshot, options, None) };
@@ -114,13 +114,13 @@ pub(super) fn with_velocities(
 }
 
 /// Returns the columns of a table that are read.
-fn columns(layout: &Layout, survey: &Survey, reading: &Reading<'_>) -> std::result::Result<Columns, String> {
+fn columns(layout: &Layout, survey: &ColumnKinds, reading: &Reading<'_>) -> std::result::Result<Columns, String> {
     let (names, chosen) = (layout.names.clone(), &reading.options.columns);
     let declared = |column: usize| layout.declared.get(column).cloned().flatten();
     let no_numbers = |column: usize| declared(column).or_else(|| survey.no_numbers(column));
-    if reading.is_of_fields {
+    if reading.reads_fields {
         let mut columns = Columns::fields(names, layout.width, chosen)?;
-        if columns.taken == Taken::AllFields {
+        if columns.taken == CoordinateReason::AllFields {
             columns.leave_out_fields(&no_numbers);
             if columns.coordinates.is_empty() {
                 return Err("no column holds a number".into());
@@ -140,7 +140,7 @@ fn columns(layout: &Layout, survey: &Survey, reading: &Reading<'_>) -> std::resu
     match &layout.slip {
         Some(Slip { line, column, text }) if chosen.is_empty() => {
             let message = format!("column {} is not a number: '{text}', and no line names the columns", column + 1);
-            Err(format!("line {line}: {message}. {ADVICE}"))
+            Err(format!("line {line}: {message}; {ADVICE}"))
         }
         _ => Columns::plain(layout.width, chosen),
     }
@@ -148,13 +148,13 @@ fn columns(layout: &Layout, survey: &Survey, reading: &Reading<'_>) -> std::resu
 
 /// Errors: a field is text in the first row and a number in the second. Either the first line is not a row, or it
 /// lacks a number.
-fn check_mixed(columns: &Columns, survey: &Survey) -> std::result::Result<(), String> {
+fn check_mixed(columns: &Columns, survey: &ColumnKinds) -> std::result::Result<(), String> {
     for &column in &columns.coordinates {
         let Some(Kind::Mixed(first, second)) = survey.columns.get(column).map(|column| &column.kind) else { continue };
         return Err(match columns.names.get(column) {
             Some(name) => {
                 let name = shorten(name.as_bytes());
-                format!("the field {name} is the number {second}, but '{first}' in the first row. {FIELDS_ADVICE}")
+                format!("the field {name} is the number {second}, but '{first}' in the first row; {FIELDS_ADVICE}")
             }
             None => {
                 let column = column + 1;
@@ -167,13 +167,13 @@ fn check_mixed(columns: &Columns, survey: &Survey) -> std::result::Result<(), St
 }
 
 /// Reads the rows. Also returns the number of rows of all types.
-fn read_rows(path: &Path, layout: &Layout, survey: &Survey, reading: &Reading<'_>) -> Result<(Snapshot, u64)> {
+fn read_rows(path: &Path, layout: &Layout, survey: &ColumnKinds, reading: &Reading<'_>) -> Result<(Snapshot, u64)> {
     let refuse = |message: String| Error::file(path, message);
     if survey.rows == 0 {
         return Err(refuse("has no rows of numbers".into()));
     }
     let columns = columns(layout, survey, reading).map_err(refuse)?;
-    let mut rows = Rows::new(path, columns, survey.rows, reading.options)?;
+    let mut rows = TableBuilder::new(path, columns, survey.rows, reading.options)?;
     let (mut lines, mut fields) = (Lines::open(path)?, Record::default());
     while lines.advance().map_err(refuse)? {
         if lines.number() <= layout.before || !layout.syntax.is_row(lines.line()) {
@@ -200,17 +200,18 @@ fn read_rows(path: &Path, layout: &Layout, survey: &Survey, reading: &Reading<'_
 fn inspect(path: &Path, reading: &Reading<'_>) -> Result<Contents> {
     drop(reading.open(path)?);
     let layout = Layout::of(path)?;
-    let survey = Survey::of(path, &layout, Purpose::Description)?;
+    let survey = ColumnKinds::of(path, &layout, Purpose::Description)?;
     let mut notes = layout.notes.clone();
     notes.extend(survey.comments.note());
     let mut columns = columns(&layout, &survey, reading).unwrap_or_else(|message| {
         notes.push(message);
         Columns::default()
     });
-    let types = columns.kind.map_or(Ok(Ok(vec![])), |column| types(path, &layout, column))?.unwrap_or_else(|text| {
-        columns.leave_out_types(&text);
-        vec![]
-    });
+    let types =
+        columns.type_column.map_or(Ok(Ok(vec![])), |column| types(path, &layout, column))?.unwrap_or_else(|text| {
+            columns.leave_out_types(&text);
+            vec![]
+        });
     notes.extend(columns.notes());
     let values = layout.header.as_deref().unwrap_or_default();
     let header = match ecsv::Header::of(path, values, &columns.called()) {

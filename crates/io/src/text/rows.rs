@@ -9,20 +9,20 @@ use std::path::Path;
 use ropewalk::Result;
 use ropewalk::internals::memory::grow;
 
-use crate::csv_columns::{Columns, Taken};
 use crate::messages::shorten;
 use crate::number_types::Target;
 use crate::particle_type::{NO_TYPE, of_number};
 use crate::source::room;
+use crate::table_columns::{Columns, CoordinateReason};
 use crate::text::lines::Record;
 use crate::text::values::{id, is_missing, is_rounded, number};
 use crate::{Format, Masses, Points, ReadOptions, Snapshot, Table, TypeRun};
 
 /// The advice in errors about missing values.
-const SKIP_ADVICE: &str = ". Leave out rows with missing values (ReadOptions::skip_missing)";
+const SKIP_ADVICE: &str = "; use ReadOptions::skip_missing to drop rows with missing values";
 
 /// The rows that have been read so far.
-pub(crate) struct Rows {
+pub(crate) struct TableBuilder {
     columns: Columns,
     coordinates: Vec<f64>,
     velocities: Vec<f64>,
@@ -49,7 +49,7 @@ enum Refused {
     Wrong(String),
 }
 
-impl Rows {
+impl TableBuilder {
     /// Creates an empty table with memory for `rows` rows.
     pub(crate) fn new(path: &Path, columns: Columns, rows: u64, options: &ReadOptions) -> Result<Self> {
         let [dim, speeds] = [&columns.coordinates, &columns.velocities].map(|all| all.len() as u64);
@@ -62,7 +62,7 @@ impl Rows {
             ids: room(path, rows * has_id)?,
             masses: room(path, rows * has_mass)?,
             matter: 0.0,
-            types: columns.kind.map(|_| vec![]),
+            types: columns.type_column.map(|_| vec![]),
             columns,
             wanted: options.types.clone(),
             counts: BTreeMap::new(),
@@ -90,7 +90,7 @@ impl Rows {
         {
             self.matter += mass;
         }
-        let kind = columns.kind.map_or(NO_TYPE, |column| number(fields.get(column)).map_or(NO_TYPE, of_number));
+        let kind = columns.type_column.map_or(NO_TYPE, |column| number(fields.get(column)).map_or(NO_TYPE, of_number));
         *self.counts.entry(kind).or_default() += 1;
         if self.types.is_some() && kind != NO_TYPE && !self.wanted.is_empty() && !self.wanted.contains(&kind) {
             // The sum of masses includes all types.
@@ -126,11 +126,11 @@ impl Rows {
 
     fn push_values(&mut self, fields: &Record) -> std::result::Result<(), Refused> {
         let Self { columns, skips, .. } = self;
-        let is_of_fields = matches!(columns.taken, Taken::Fields | Taken::AllFields);
+        let reads_fields = matches!(columns.taken, CoordinateReason::Fields | CoordinateReason::AllFields);
         for &column in &columns.coordinates {
-            let value = parse(fields, column, "a number", number, !is_of_fields);
+            let value = parse(fields, column, "a number", number, !reads_fields);
             let value = value.map_err(|refused| refused.with(&columns.advice(column)))?;
-            if !value.is_finite() && !is_of_fields {
+            if !value.is_finite() && !reads_fields {
                 let message =
                     format!("column {} is {value}{}: coordinates must be finite", column + 1, columns.advice(column));
                 return Err(if value.is_nan() { Refused::Missing(message) } else { Refused::Wrong(message) });
@@ -139,7 +139,7 @@ impl Rows {
             if is_rounded(field, value) {
                 let (field, advice) = (shorten(field), columns.advice(column));
                 return Err(Refused::Wrong(format!(
-                    "column {} is {field}{advice}: 64-bit floats round this whole number to {value}; write it with a point if that is meant",
+                    "column {} is {field}{advice}: 64-bit floats round this whole number to {value}; write it with a decimal point to accept rounding",
                     column + 1
                 )));
             }
@@ -166,11 +166,11 @@ impl Rows {
 
     /// Adds the type of a row that is kept.
     fn push_type(&mut self, fields: &Record, kind: u8) -> std::result::Result<(), String> {
-        match (&mut self.types, self.columns.kind) {
+        match (&mut self.types, self.columns.type_column) {
             (Some(_), Some(column)) if kind == NO_TYPE && !self.wanted.is_empty() => {
                 let field = shorten(fields.get(column));
                 return Err(format!(
-                    "column type is not {}, and types are to be chosen: '{field}'",
+                    "column type is not {}, but types were requested: '{field}'",
                     <u8 as Target>::MUST
                 ));
             }

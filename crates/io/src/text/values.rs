@@ -1,5 +1,7 @@
 //! Values of text tables: numbers, ids, and words for missing values.
 
+use crate::number_types::float_id;
+
 /// The words for a missing value in tables of pandas, R and astropy.
 const MISSING: [&[u8]; 20] = [
     b"",
@@ -43,14 +45,13 @@ pub(super) fn number(field: &[u8]) -> Option<f64> {
     })
 }
 
-/// Parses an integer of at least 0. Forms such as `1.0` or `1e3` are accepted if they are exact, which is up to 2^53.
+/// Parses an integer of at least 0. Forms such as `1.0` or `1e3` are accepted if they are below 2^53, since one
+/// larger float represents several integers.
 pub(super) fn id(field: &[u8]) -> Option<u64> {
     if let Some(id) = std::str::from_utf8(field).ok().and_then(|text| text.parse().ok()) {
         return Some(id);
     }
-    let id = number(field)?;
-    let is_exact = (0.0..=(1u64 << 53) as f64).contains(&id) && id.fract() == 0.0;
-    is_exact.then_some(id as u64)
+    float_id(number(field)?, f64::MANTISSA_DIGITS)
 }
 
 /// Returns `true` if a field begins like a number.

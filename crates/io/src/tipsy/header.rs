@@ -57,7 +57,7 @@ pub(super) struct Header {
 
 impl Header {
     /// Returns the header at the start of a file, if it has three dimensions and its counts agree.
-    pub(super) fn sniff(prefix: &[u8]) -> Option<Self> {
+    pub(super) fn recognises_prefix(prefix: &[u8]) -> Option<Self> {
         let bytes: &[u8; BYTES] = prefix.first_chunk()?;
         [true, false].into_iter().find_map(|big_endian| Self::decode(bytes, big_endian))
     }
@@ -128,7 +128,7 @@ impl Header {
         Err(Error::file(
             path,
             format!(
-                "is {len} bytes long, truncated or no Tipsy file: {gas} gas, {dark} dark and {star} star particles are {narrow} bytes, \
+                "is {len} bytes long, truncated or not a Tipsy file: {gas} gas, {dark} dark and {star} star particles are {narrow} bytes, \
                  or {mixed} or {wide} with positions and velocities of 64 bits"
             ),
         ))
@@ -168,7 +168,7 @@ mod tests {
     fn counts_of_forty_bits() {
         for big_endian in [false, true] {
             let header = Header { big_endian, time: 0.5, counts: [3 << 32, (5 << 32) + 7, 11] };
-            assert_eq!(Header::sniff(&header.encode().unwrap()), Some(header));
+            assert_eq!(Header::recognises_prefix(&header.encode().unwrap()), Some(header));
         }
         assert_eq!(Header { big_endian: true, time: 1.0, counts: [1 << 40, 0, 0] }.encode(), None);
     }

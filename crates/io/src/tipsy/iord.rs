@@ -71,12 +71,12 @@ fn read_text(reading: &Reading<'_>, path: &Path, len: u64, total: u64, stretches
     };
     let count = next()?;
     if count != total {
-        let message = format!("has ids of {count} particles, but the snapshot beside it has {total}");
+        let message = format!("has ids of {count} particles, but its snapshot has {total}");
         return Err(Error::file(path, message));
     }
     // A line takes at least one digit and a line end; the last may lack the line end.
     if total > len / 2 + 1 {
-        return Err(Error::file(path, format!("truncated: {total} ids are due in {len} bytes")));
+        return Err(Error::file(path, format!("truncated: expected {total} ids, but the file has {len} bytes")));
     }
     let wanted: u64 = stretches.iter().map(|(_, n)| n).sum();
     let places = reading.places(wanted);

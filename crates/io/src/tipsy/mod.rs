@@ -24,21 +24,21 @@ use ropewalk::halo::MassSum;
 use ropewalk::units::{KnownUnits, VelocityUnit};
 use ropewalk::{Error, Result};
 
+use crate::box_sides::side_or_note;
 use crate::columns::{Column, gather, points, sum};
 use crate::contents::{Contents, Field, Role, TypeContents};
 use crate::file_format::FileFormat;
-use crate::matter::Matter;
 use crate::number_types::Number;
 use crate::reading::Reading;
-use crate::sides::told;
+use crate::total_mass::TotalMass;
 use crate::{Format, Masses, Snapshot};
 
 /// The format of Tipsy files.
 pub(crate) struct Tipsy;
 
 impl FileFormat for Tipsy {
-    fn sniff(&self, prefix: &[u8]) -> bool {
-        Header::sniff(prefix).is_some()
+    fn recognises_prefix(&self, prefix: &[u8]) -> bool {
+        Header::recognises_prefix(prefix).is_some()
     }
 
     fn read(&self, path: &Path, reading: &Reading<'_>) -> Result<Snapshot> {
@@ -70,7 +70,7 @@ impl<'a> Scan<'a> {
     fn new(path: &'a Path, reading: &Reading<'_>) -> Result<Self> {
         let mut source = reading.open(path)?;
         let prefix = source.prefix(64)?;
-        let header = Header::sniff(&prefix).ok_or_else(|| Error::file(path, "is no Tipsy file"))?;
+        let header = Header::recognises_prefix(&prefix).ok_or_else(|| Error::file(path, "is not a Tipsy file"))?;
         let param = if reading.has_companions() { Param::of(path)? } else { Param::default() };
         let layout = header.layout(path, source.len(), param.is_wide_velocity)?;
         Ok(Self { path, header, layout, param })
@@ -141,7 +141,7 @@ fn inspect(path: &Path, reading: &Reading<'_>) -> Result<Contents> {
             fields,
         }
     });
-    let (box_size, mut notes) = told(&scan.param.sides);
+    let (box_size, mut notes) = side_or_note(&scan.param.sides);
     notes.extend(scan.notes()?);
     Ok(Contents {
         format: Format::Tipsy,
@@ -198,7 +198,7 @@ fn read(path: &Path, reading: &Reading<'_>) -> Result<Snapshot> {
         } else {
             sum(reading, &scan.counts().map(|(family, rows)| scan.mass(family, rows)).collect::<Vec<_>>())?
         };
-        (Masses::Each(each), reading.matter(Matter { share: Some(share), ..Matter::default() }))
+        (Masses::Each(each), reading.matter(TotalMass { share: Some(share), ..TotalMass::default() }))
     } else {
         (Masses::Unknown, None)
     };

@@ -75,7 +75,7 @@ impl Param {
         let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
         if !stem(&param).is_some_and(|stem| begins(name, stem)) {
             let is_named = names(&param).is_some_and(|names| names.has(name));
-            let why = if is_named { "which names this file" } else { "the only .param file there" };
+            let why = if is_named { "which names this file" } else { "the only .param file in the folder" };
             own.notes.push(format!("units, box and cosmology are those of {}, {why}", param.display()));
         }
         Ok(own)
@@ -247,7 +247,7 @@ fn text(path: &Path) -> Result<String> {
     let mut bytes = vec![];
     File::open(path).and_then(|file| file.take(LONGEST + 1).read_to_end(&mut bytes)).map_err(failed)?;
     if bytes.len() as u64 > LONGEST {
-        return Err(Error::file(path, format!("has more than {LONGEST} bytes, which no parameter file has")));
+        return Err(Error::file(path, format!("has more than {LONGEST} bytes; parameter files must be shorter")));
     }
     Ok(String::from_utf8_lossy(&bytes).into_owned())
 }

@@ -109,11 +109,11 @@ pub fn write_tipsy(path: impl AsRef<Path>, species: &[Species<'_>], options: &Ti
     for one in species {
         let t = one.particle_type;
         let Some(at) = Family::ALL.iter().position(|family| family.particle_type() == t) else {
-            return Err(refuse(format!("has no place for type {t}; Tipsy has gas (0), dark matter (1) and stars (4)")));
+            return Err(refuse(format!("cannot store type {t}; types must be gas (0), dark matter (1) or stars (4)")));
         };
         check(one).map_err(refuse)?;
         if families[at].replace(one).is_some() {
-            return Err(refuse(format!("type {t} comes twice")));
+            return Err(refuse(format!("type {t} occurs twice")));
         }
     }
     let written: Vec<(Family, &Species<'_>)> =
@@ -122,12 +122,12 @@ pub fn write_tipsy(path: impl AsRef<Path>, species: &[Species<'_>], options: &Ti
     let kinds = |one: &Species<'_>| (precision(one.positions), one.velocities.map(precision), one.ids.is_some());
     if let Some(pair) = written.windows(2).find(|pair| kinds(pair[0].1) != kinds(pair[1].1)) {
         let (t, u) = (pair[0].1.particle_type, pair[1].1.particle_type);
-        return Err(refuse(format!("types {t} and {u} differ in precision or in what they have")));
+        return Err(refuse(format!("types {t} and {u} differ in precision or in the fields that they have")));
     }
     let counts = families.map(|one| one.map_or(0, |one| one.positions.len() as u64));
     let header = Header { big_endian: options.big_endian, time: options.time, counts };
     let Some(start) = header.encode() else {
-        return Err(refuse("is to hold 2^40 particles or more, for which its header has no room".into()));
+        return Err(refuse("cannot store 2^40 or more particles".into()));
     };
     let is_wide_velocity = written.first().is_some_and(|(_, one)| kinds(one).1 == Some(true));
     let is_wide_position = written.first().is_some_and(|(_, one)| kinds(one).0);
@@ -142,7 +142,7 @@ pub fn write_tipsy(path: impl AsRef<Path>, species: &[Species<'_>], options: &Ti
     if let Some(other) =
         stale.iter().filter(|(_, is)| *is).map(|(end, _)| beside(path, end)).find(|other| other.exists())
     {
-        let message = "is beside the file, of which readers would take it for a part; remove it".to_string();
+        let message = "exists and would be read with the snapshot; remove it".to_string();
         return Err(Error::file(other, message));
     }
     let ids: Vec<&[u64]> = written.iter().filter_map(|(_, one)| one.ids).collect();
@@ -200,7 +200,7 @@ fn check(one: &Species<'_>) -> std::result::Result<(), String> {
         return Err(format!("type {t} has {n} positions, but {m} {what}"));
     }
     match [Some(one.positions), one.velocities].into_iter().flatten().find(|points| points.dim() != 3) {
-        Some(points) => Err(format!("type {t} has vectors of {} components; Tipsy's have 3", points.dim())),
+        Some(points) => Err(format!("type {t} has vectors of {} components; Tipsy's must have 3", points.dim())),
         None => Ok(()),
     }
 }
@@ -211,7 +211,7 @@ fn run(units: &Units, options: &TipsyOptions) -> Result<(String, f64)> {
     // Returns an error if h is required and missing, or invalid.
     units.conversion(0.0, h)?;
     if (units.length.per_h || units.mass.per_h) && h.is_none() {
-        let message = format!("{units} need the Hubble constant, for Tipsy has no units of 1/h");
+        let message = format!("{units} need the Hubble constant, because Tipsy has no units of 1/h");
         return Err(Error::missing("h", message));
     }
     let per_h = |is: bool| if is { h.unwrap_or(1.0) } else { 1.0 };

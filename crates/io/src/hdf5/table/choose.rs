@@ -11,15 +11,15 @@
 use ropewalk::Result;
 
 use crate::ReadOptions;
-use crate::csv_columns::{ADVICE as CHOOSE, Columns, FIELDS_ADVICE};
 use crate::hdf5::file::File;
 use crate::hdf5::table::list::Column;
 use crate::reading::Reading;
+use crate::table_columns::{ADVICE as CHOOSE, Columns, FIELDS_ADVICE};
 
 /// The maximum number of columns that an error lists.
-const MOST_LISTED: usize = 30;
+const MAX_LISTED: usize = 30;
 /// The maximum number of numbers per row of fields.
-const MOST_NUMBERS: u64 = 1 << 16;
+const MAX_NUMBERS: u64 = 1 << 16;
 /// Names of columns that are quantities, in lower case.
 const AXES: [&str; 3] = ["x", "y", "z"];
 const SPEEDS: [&str; 3] = ["vx", "vy", "vz"];
@@ -27,41 +27,41 @@ const OTHERS: [&str; 2] = ["id", "type"];
 
 /// One number of a row: the index of a column of the file, and the index of the number within a row of that column.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Pick {
+pub(super) struct CellIndex {
     pub column: usize,
     pub number: usize,
 }
 
-/// The numbers of a row, with the roles of those that are read. `Columns` refers to indices of `picks`.
-pub(super) struct Choice {
-    pub picks: Vec<Pick>,
+/// The numbers of a row, with the roles of those that are read. `Columns` refers to indices of `cells_read`.
+pub(super) struct ChosenColumns {
+    pub cells_read: Vec<CellIndex>,
     pub roles: Columns,
 }
 
 /// A number of a row, regarded as a column of a table.
 struct Cell {
-    pick: Pick,
+    index: CellIndex,
     name: String,
     /// The reason why it cannot be a coordinate.
     why: Option<String>,
 }
 
 /// Chooses among all columns of a file.
-pub(super) fn choose(file: &File, all: &[Column], reading: &Reading<'_>) -> Result<Choice> {
+pub(super) fn choose(file: &File, all: &[Column], reading: &Reading<'_>) -> Result<ChosenColumns> {
     let chosen = &reading.options.columns[..];
     if !chosen.is_empty() {
         let wanted = chosen_columns(file, all, chosen)?;
         return of_chosen(all, &wanted, reading).map_err(|message| file.error(message));
     }
-    let advice = if reading.is_of_fields { FIELDS_ADVICE } else { CHOOSE };
+    let advice = if reading.reads_fields { FIELDS_ADVICE } else { CHOOSE };
     let unclear = |what: String| {
         let listed = listed(all);
         file.error(format!(
-            "is an HDF5 file without the group Header of a snapshot, and {what}. {advice}; columns: {listed}"
+            "is an HDF5 file without the group Header of a snapshot, and {what}; {advice}; columns: {listed}"
         ))
     };
     let own = own_columns(all).map_err(unclear)?;
-    if reading.is_of_fields {
+    if reading.reads_fields {
         return fields(all, &own).map_err(unclear);
     }
     let cells = points(all, &own, reading.options).map_err(unclear)?;
@@ -73,13 +73,13 @@ pub(super) fn choose(file: &File, all: &[Column], reading: &Reading<'_>) -> Resu
     let roles = Columns::with_coordinates(names, None, &why, reading.options);
     let mut roles = roles.map_err(|message| file.error(message))?;
     roles.left_out.extend(elsewhere(all, &own));
-    Ok(Choice { picks: cells.iter().map(|cell| cell.pick).collect(), roles })
+    Ok(ChosenColumns { cells_read: cells.iter().map(|cell| cell.index).collect(), roles })
 }
 
 /// Lists the first columns, for messages.
 fn listed(all: &[Column]) -> String {
-    let more = if all.len() > MOST_LISTED { " and others" } else { "" };
-    let listed: Vec<String> = all.iter().take(MOST_LISTED).map(Column::describe).collect();
+    let more = if all.len() > MAX_LISTED { " and others" } else { "" };
+    let listed: Vec<String> = all.iter().take(MAX_LISTED).map(Column::describe).collect();
     if listed.is_empty() { "none".into() } else { listed.join(", ") + more }
 }
 
@@ -111,7 +111,7 @@ fn unread<'a>(all: &'a [Column], own: &'a [usize]) -> impl Iterator<Item = (Stri
 fn check_read(all: &[Column], own: &[usize]) -> std::result::Result<(), String> {
     let may_be_numbers = |i: &&usize| all[**i].unread.as_ref().is_some_and(|unread| unread.may_be_numbers);
     match own.iter().find(may_be_numbers) {
-        Some(&i) => Err(format!("has a column that is not read, {}", all[i].describe())),
+        Some(&i) => Err(format!("has an unreadable column, {}", all[i].describe())),
         None => Ok(()),
     }
 }
@@ -148,7 +148,7 @@ fn points(all: &[Column], own: &[usize], options: &ReadOptions) -> std::result::
     };
     let is_wrong = |i: usize| all[i].unread.is_some() || has_axes && !is_number(i);
     if let Some(&i) = own.iter().find(|&&i| is_wanted(i) && is_wrong(i)) {
-        return Err(format!("has a column that is not read, {}", all[i].describe()));
+        return Err(format!("has an unreadable column, {}", all[i].describe()));
     }
     check_names(all, own)?;
     let read: Vec<usize> = own.iter().copied().filter(|&i| all[i].unread.is_none()).collect();
@@ -167,11 +167,11 @@ fn points(all: &[Column], own: &[usize], options: &ReadOptions) -> std::result::
         let name = all[i].short.clone();
         match &all[i].unread {
             Some(unread) => {
-                cells.push(Cell { pick: Pick { column: i, number: 0 }, name, why: Some(unread.what.clone()) })
+                cells.push(Cell { index: CellIndex { column: i, number: 0 }, name, why: Some(unread.what.clone()) })
             }
             None if has_axes && !is_number(i) => {
                 let why = Some(format!("rows of {} numbers", all[i].numbers.count));
-                cells.push(Cell { pick: Pick { column: i, number: 0 }, name, why });
+                cells.push(Cell { index: CellIndex { column: i, number: 0 }, name, why });
             }
             None => cells.extend(numbers_of(all, i, &all[i].short)?),
         }
@@ -192,12 +192,12 @@ fn of_array(
     all: &[Column],
     own: &[usize],
     options: &ReadOptions,
-) -> std::result::Result<Choice, String> {
-    let cells: Vec<Cell> = cells.into_iter().filter(|cell| cell.pick.column == array).collect();
+) -> std::result::Result<ChosenColumns, String> {
+    let cells: Vec<Cell> = cells.into_iter().filter(|cell| cell.index.column == array).collect();
     let names = cells.iter().map(|cell| cell.name.clone()).collect();
     let mut roles = Columns::with_coordinates(names, Some((0..cells.len()).collect()), &|_| None, options)?;
     roles.left_out = unread(all, own).chain(elsewhere(all, own)).collect();
-    Ok(Choice { picks: cells.iter().map(|cell| cell.pick).collect(), roles })
+    Ok(ChosenColumns { cells_read: cells.iter().map(|cell| cell.index).collect(), roles })
 }
 
 /// Returns a cell for each number of a column that is named `name`.
@@ -205,12 +205,15 @@ fn of_array(
 /// Errors: the column has more numbers per row than are supported.
 fn numbers_of(all: &[Column], column: usize, name: &str) -> std::result::Result<Vec<Cell>, String> {
     let count = all[column].numbers.count;
-    if count > MOST_NUMBERS {
-        return Err(format!("has rows of {count} numbers in {}; {MOST_NUMBERS} can be read", all[column].path));
+    if count > MAX_NUMBERS {
+        return Err(format!(
+            "has rows of {count} numbers in {}; they must have at most {MAX_NUMBERS}",
+            all[column].path
+        ));
     }
     let cell = |number: usize| {
         let name = if count == 1 { name.to_string() } else { format!("{name}[{number}]") };
-        Cell { pick: Pick { column, number }, name, why: None }
+        Cell { index: CellIndex { column, number }, name, why: None }
     };
     Ok((0..count as usize).map(cell).collect())
 }
@@ -218,8 +221,8 @@ fn numbers_of(all: &[Column], column: usize, name: &str) -> std::result::Result<
 /// Returns the cells of several columns, joined into one row.
 fn row_of(all: &[Column], columns: &[usize]) -> std::result::Result<Vec<Cell>, String> {
     let count = columns.iter().fold(0u64, |count, &i| count.saturating_add(all[i].numbers.count));
-    if count > MOST_NUMBERS {
-        return Err(format!("has rows of {count} numbers; {MOST_NUMBERS} can be read"));
+    if count > MAX_NUMBERS {
+        return Err(format!("has rows of {count} numbers; they must have at most {MAX_NUMBERS}"));
     }
     let mut cells = vec![];
     for &i in columns {
@@ -231,7 +234,7 @@ fn row_of(all: &[Column], columns: &[usize]) -> std::result::Result<Vec<Cell>, S
 }
 
 /// Returns the choice of all columns of numbers as fields.
-fn fields(all: &[Column], own: &[usize]) -> std::result::Result<Choice, String> {
+fn fields(all: &[Column], own: &[usize]) -> std::result::Result<ChosenColumns, String> {
     check_read(all, own)?;
     check_names(all, own)?;
     let read: Vec<usize> = own.iter().copied().filter(|&i| all[i].unread.is_none()).collect();
@@ -240,7 +243,7 @@ fn fields(all: &[Column], own: &[usize]) -> std::result::Result<Choice, String> 
     let names: Vec<String> = cells.iter().map(|cell| cell.name.clone()).collect();
     let mut roles = Columns::fields(names, cells.len(), &[])?;
     roles.left_out = unread(all, own).chain(elsewhere(all, own)).collect();
-    Ok(Choice { picks: cells.iter().map(|cell| cell.pick).collect(), roles })
+    Ok(ChosenColumns { cells_read: cells.iter().map(|cell| cell.index).collect(), roles })
 }
 
 /// Returns the columns that are chosen by path or by name.
@@ -261,7 +264,7 @@ fn chosen_columns(file: &File, all: &[Column], chosen: &[String]) -> Result<Vec<
             return Err(file.error(format!("has {what} {}; columns: {}", wanted.escape_debug(), listed(all))));
         };
         if let Some(unread) = &all[column].unread {
-            return Err(file.error(format!("column {} is not read: {}", all[column].path, unread.what)));
+            return Err(file.error(format!("column {} cannot be read: {}", all[column].path, unread.what)));
         }
         if found.contains(&column) {
             return Err(file.error(format!("column {wanted} is chosen twice")));
@@ -277,7 +280,7 @@ fn chosen_columns(file: &File, all: &[Column], chosen: &[String]) -> Result<Vec<
 
 /// Returns the choice of the given columns as coordinates or fields. If they are all in one container, its other
 /// columns have the roles of their names.
-fn of_chosen(all: &[Column], wanted: &[usize], reading: &Reading<'_>) -> std::result::Result<Choice, String> {
+fn of_chosen(all: &[Column], wanted: &[usize], reading: &Reading<'_>) -> std::result::Result<ChosenColumns, String> {
     let options = reading.options;
     let mut cells = row_of(all, wanted)?;
     let coordinates = cells.len();
@@ -286,7 +289,7 @@ fn of_chosen(all: &[Column], wanted: &[usize], reading: &Reading<'_>) -> std::re
     let container = first.filter(|first| wanted.iter().all(|&i| all[i].container == first.container));
     let beside = (0..all.len()).filter(|i| {
         let is_own = container.is_some_and(|first| all[*i].container == first.container);
-        is_own && !wanted.contains(i) && !reading.is_of_fields
+        is_own && !wanted.contains(i) && !reading.reads_fields
     });
     for i in beside {
         let column = &all[i];
@@ -297,11 +300,11 @@ fn of_chosen(all: &[Column], wanted: &[usize], reading: &Reading<'_>) -> std::re
             || lower == "type";
         let is_needed = lower != "id" && lower != "type";
         let is_as_long = container.is_some_and(|first| column.rows == first.rows);
-        let cell = |why| Cell { pick: Pick { column: i, number: 0 }, name: column.short.clone(), why };
+        let cell = |why| Cell { index: CellIndex { column: i, number: 0 }, name: column.short.clone(), why };
         match &column.unread {
             _ if !is_wanted => {}
             Some(_) if is_needed => {
-                return Err(format!("has a column that is not read, {}. {CHOOSE}", column.describe()));
+                return Err(format!("has an unreadable column, {}; {CHOOSE}", column.describe()));
             }
             Some(unread) => cells.push(cell(Some(unread.what.clone()))),
             None if column.numbers.count != 1 => {
@@ -313,10 +316,10 @@ fn of_chosen(all: &[Column], wanted: &[usize], reading: &Reading<'_>) -> std::re
     }
     let names = cells.iter().map(|cell| cell.name.clone()).collect();
     let why = |place: usize| cells.get(place).and_then(|cell| cell.why.clone());
-    let mut roles = match reading.is_of_fields {
+    let mut roles = match reading.reads_fields {
         true => Columns::fields(names, coordinates, &[])?,
         false => Columns::with_coordinates(names, Some((0..coordinates).collect()), &why, options)?,
     };
     roles.left_out.extend(left_out);
-    Ok(Choice { picks: cells.iter().map(|cell| cell.pick).collect(), roles })
+    Ok(ChosenColumns { cells_read: cells.iter().map(|cell| cell.index).collect(), roles })
 }

@@ -14,15 +14,15 @@ use crate::hdf5::file::File;
 use crate::hdf5::links::soft_links;
 use crate::hdf5::number::Number;
 use crate::hdf5::table::quantities::is_quantity;
-use crate::hdf5::table::record::{Numbers, Unread, fields};
+use crate::hdf5::table::record::{Numbers, UnreadableColumn, fields};
 use crate::hdf5::table::scalar::texts;
 
 /// The maximum numbers of groups in a file, of nested groups, of datasets, and of columns. Files that exceed them are
 /// rejected.
-const MOST_GROUPS: usize = 1 << 12;
+const MAX_GROUPS: usize = 1 << 12;
 const DEEPEST: usize = 32;
-const MOST_DATASETS: usize = 1 << 12;
-const MOST_COLUMNS: usize = 1 << 16;
+const MAX_DATASETS: usize = 1 << 12;
+const MAX_COLUMNS: usize = 1 << 16;
 
 /// A column: a dataset, a field of a dataset of compounds, or a column of a pandas block.
 #[derive(Clone, Debug)]
@@ -41,7 +41,7 @@ pub(super) struct Column {
     pub numbers: Numbers,
     pub element: u64,
     /// The reason why it cannot be read.
-    pub unread: Option<Unread>,
+    pub unread: Option<UnreadableColumn>,
     /// If `true`, it holds columns of a pandas table whose names cannot be read.
     pub is_nameless: bool,
 }
@@ -98,8 +98,8 @@ pub(super) fn listing(file: &File) -> Result<Listing> {
     while let Some((group, depth)) = groups.pop() {
         // A group of a damaged file may contain itself, which this limit detects.
         seen += 1;
-        if seen > MOST_GROUPS {
-            return Err(refuse(format!("more than {MOST_GROUPS} groups")));
+        if seen > MAX_GROUPS {
+            return Err(refuse(format!("more than {MAX_GROUPS} groups")));
         }
         let members = members(file, &group)?;
         for name in members.groups {
@@ -117,19 +117,19 @@ pub(super) fn listing(file: &File) -> Result<Listing> {
         let pandas = Pandas::of(&attributes);
         found.groups.push(attributes);
         for (name, what) in members.dead {
-            found.columns.push(unread(&group, &name, Unread::numbers(what)));
+            found.columns.push(unread(&group, &name, UnreadableColumn::numbers(what)));
         }
         for name in members.datasets {
             datasets += 1;
-            if datasets > MOST_DATASETS || found.columns.len() > MOST_COLUMNS {
-                return Err(refuse(format!("more than {MOST_DATASETS} datasets or {MOST_COLUMNS} columns")));
+            if datasets > MAX_DATASETS || found.columns.len() > MAX_COLUMNS {
+                return Err(refuse(format!("more than {MAX_DATASETS} datasets or {MAX_COLUMNS} columns")));
             }
             let is_axis = pandas != Pandas::None && (name.starts_with("axis") || name.ends_with("_items"));
             match dataset(file, &group, &name, pandas) {
                 _ if is_axis => {}
                 Ok(None) => found.scalars.push(Scalar { group: group.clone(), name }),
                 Ok(Some(own)) => found.columns.extend(own),
-                Err(what) => found.columns.push(unread(&group, &name, Unread::numbers(what))),
+                Err(what) => found.columns.push(unread(&group, &name, UnreadableColumn::numbers(what))),
             }
         }
     }
@@ -179,28 +179,28 @@ impl Pandas {
     }
 }
 
-struct Members {
+struct GroupMembers {
     groups: Vec<String>,
     datasets: Vec<String>,
     /// Links whose target does not exist, with a description.
     dead: Vec<(String, String)>,
 }
 
-fn members(file: &File, group: &str) -> Result<Members> {
-    let none = Members { groups: vec![], datasets: vec![], dead: vec![] };
+fn members(file: &File, group: &str) -> Result<GroupMembers> {
+    let none = GroupMembers { groups: vec![], datasets: vec![], dead: vec![] };
     let Some(own) = file.group(group)? else { return Ok(none) };
     let broken = |error| file.error(format!("/{group} is damaged: {error}"));
     let (groups, datasets) = file.members(&format!("/{group}"), &own)?;
     let mut dead = soft_links(&file.hdf5, &own).map_err(broken)?;
     dead.retain(|(name, _)| !groups.contains(name) && !datasets.contains(name));
-    Ok(Members { groups, datasets, dead })
+    Ok(GroupMembers { groups, datasets, dead })
 }
 
 fn join(group: &str, name: &str) -> String {
     if group.is_empty() { name.to_string() } else { format!("{group}/{name}") }
 }
 
-fn unread(group: &str, name: &str, unread: Unread) -> Column {
+fn unread(group: &str, name: &str, unread: UnreadableColumn) -> Column {
     Column {
         group: group.to_string(),
         dataset: name.to_string(),
@@ -243,7 +243,7 @@ fn dataset(file: &File, group: &str, name: &str, pandas: Pandas) -> std::result:
                 rows,
                 element,
                 is_nameless: pandas == Pandas::Table && short.starts_with("values_block_"),
-                ..unread(group, short, Unread::other("rows without numbers"))
+                ..unread(group, short, UnreadableColumn::other("rows without numbers"))
             };
             match field.content.and_then(|numbers| repeated(numbers, width)) {
                 Ok(numbers) if numbers.count == 0 => {}
@@ -260,9 +260,11 @@ fn dataset(file: &File, group: &str, name: &str, pandas: Pandas) -> std::result:
 }
 
 /// Returns the numbers of a row of `width` elements, each of which consists of `numbers` only.
-fn repeated(numbers: Numbers, width: u64) -> std::result::Result<Numbers, Unread> {
+fn repeated(numbers: Numbers, width: u64) -> std::result::Result<Numbers, UnreadableColumn> {
     let count = numbers.count.checked_mul(width);
-    count.map(|count| Numbers { count, ..numbers }).ok_or_else(|| Unread::numbers("rows of 2^64 numbers or more"))
+    count
+        .map(|count| Numbers { count, ..numbers })
+        .ok_or_else(|| UnreadableColumn::numbers("rows of 2^64 numbers or more"))
 }
 
 /// Returns the columns of a pandas block, which are named in the dataset `items`.

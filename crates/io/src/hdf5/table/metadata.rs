@@ -89,7 +89,7 @@ pub(super) struct Metadata {
 }
 
 /// One occurrence of a quantity in the file, with its values.
-struct Place {
+struct Occurrence {
     /// Its description for messages: `attribute BoxSize of the root group`.
     name: String,
     values: Vec<f64>,
@@ -104,12 +104,13 @@ impl Metadata {
             };
             used.iter().any(is)
         };
-        let mut places: [Vec<Place>; 5] = Default::default();
+        let mut places: [Vec<Occurrence>; 5] = Default::default();
         let groups = all.groups.iter().filter(|attributes| is_above(attributes.owner()));
         for attributes in groups.chain(of_columns) {
             for (name, k) in attributes.names().filter_map(|name| Some((name, quantity(name)?))) {
                 let values = attributes.numbers(name)?.unwrap_or_default();
-                places[k].push(Place { name: format!("attribute {name} of {}", owner(attributes.owner())), values });
+                places[k]
+                    .push(Occurrence { name: format!("attribute {name} of {}", owner(attributes.owner())), values });
             }
         }
         for scalar in all.scalars.iter().filter(|scalar| is_above(&scalar.group)) {
@@ -118,7 +119,7 @@ impl Metadata {
                 if k == 0 {
                     check_unit(file, scalar, used, of_columns)?;
                 }
-                places[k].push(Place { values: read(file, scalar)?, name });
+                places[k].push(Occurrence { values: read(file, scalar)?, name });
             }
         }
         let [sides, redshift, omega_m, omega_lambda, h] = places;
@@ -173,7 +174,7 @@ fn unit_text(attributes: &Attributes) -> Result<Option<String>> {
 /// means that the value is not set.
 ///
 /// Errors: places with different values; more than three numbers.
-fn one_value(file: &File, mut places: Vec<Place>, may_be_unset: bool) -> Result<Vec<f64>> {
+fn one_value(file: &File, mut places: Vec<Occurrence>, may_be_unset: bool) -> Result<Vec<f64>> {
     for place in &mut places {
         let n = place.values.len();
         if n > 3 {
@@ -188,17 +189,17 @@ fn one_value(file: &File, mut places: Vec<Place>, may_be_unset: bool) -> Result<
     }
     let Some(first) = places.first() else { return Ok(vec![]) };
     if let Some(other) = places.iter().skip(1).find(|other| other.values != first.values) {
-        let text = |place: &Place| place.values.iter().map(f64::to_string).collect::<Vec<_>>().join(", ");
+        let text = |place: &Occurrence| place.values.iter().map(f64::to_string).collect::<Vec<_>>().join(", ");
         let message = format!("{} is {}, but {} is {}", first.name, text(first), other.name, text(other));
         return Err(file.error(message));
     }
     Ok(first.values.clone())
 }
 
-/// Returns the finite number on which all places agree, above 0 if `is_positive`.
-fn number(file: &File, places: Vec<Place>, is_positive: bool) -> Result<Option<f64>> {
+/// Returns the finite number on which all places agree. If `is_positive`, it must be above 0, and 0 means not set.
+fn number(file: &File, places: Vec<Occurrence>, is_positive: bool) -> Result<Option<f64>> {
     let name = places.first().map(|place| place.name.clone()).unwrap_or_default();
-    let must = if is_positive { "one finite number from 0" } else { "one finite number" };
+    let must = if is_positive { "one finite number above 0, or 0 for none" } else { "one finite number" };
     match one_value(file, places, is_positive)?[..] {
         [] => Ok(None),
         [value] if value.is_finite() && (!is_positive || value > 0.0) => Ok(Some(value)),
@@ -269,13 +270,13 @@ pub(super) fn missing_values(file: &File, attributes: &Attributes) -> Result<Vec
     for (name, neutral) in [("scale_factor", 1.0), ("add_offset", 0.0)] {
         if let Some(value) = attributes.number(name)?.filter(|value| *value != neutral) {
             return Err(file.error(format!(
-                "column {} is packed: its attribute {name} is {value}, and packed numbers are not read; unpack them, as xarray does",
+                "column {} is packed: its attribute {name} is {value}, and packed values are not supported; unpack them, for example with xarray",
                 attributes.owner()
             )));
         }
     }
     if attributes.has("_Unsigned") && attributes.text("_Unsigned")? == Some("true") {
-        let message = "has the attribute _Unsigned: its signed numbers stand for unsigned ones, which are not read";
+        let message = "has the attribute _Unsigned: its signed numbers represent unsigned ones, which is not supported";
         return Err(file.error(format!("column {} {message}", attributes.owner())));
     }
     let mut missing = vec![];

@@ -18,7 +18,7 @@ mod scalar;
 
 use std::path::Path;
 
-use choose::{Choice, Pick, choose};
+use choose::{CellIndex, ChosenColumns, choose};
 use list::{Column, Listing, listing};
 use metadata::{Metadata, missing_values, unit};
 use packed::{Packed, Source, Value};
@@ -26,17 +26,17 @@ use ropewalk::halo::MassSum;
 use ropewalk::units::{KnownUnits, VelocityUnit};
 use ropewalk::{Error, Result};
 
+use crate::box_sides::{of_chosen, side_or_note};
 use crate::contents::{Contents, Field, Role, TypeContents};
-use crate::csv_columns::Columns;
-use crate::fill::{Rows, fill};
 use crate::hdf5::attributes::Attributes;
 use crate::hdf5::dataset::Column as Stored;
 use crate::hdf5::file::File;
 use crate::hdf5::number::Number;
 use crate::hdf5::shape::Shape;
-use crate::matter::Matter;
+use crate::read_columns::{RowSource, fill};
 use crate::reading::Reading;
-use crate::sides::{of_chosen, told};
+use crate::table_columns::Columns;
+use crate::total_mass::TotalMass;
 use crate::type_column::TypeColumn;
 use crate::{Background, Format, Masses, Points, ReadOptions, Snapshot, Table};
 
@@ -45,34 +45,34 @@ struct Scan<'a> {
     file: &'a File,
     all: Listing,
     /// The numbers of a row of the table, and their roles.
-    picks: Vec<Pick>,
+    cells_read: Vec<CellIndex>,
     roles: Columns,
     /// The attributes of the datasets that are read.
     attributes: Vec<Attributes>,
 }
 
 /// The numbers that are read from one dataset.
-struct Opened {
+struct OpenDataset {
     stored: Stored,
     /// The path of the dataset.
     path: String,
     names: Vec<String>,
-    spots: Vec<record::Spot>,
+    locations: Vec<record::NumberLocation>,
     missing: Vec<f64>,
 }
 
-impl Opened {
+impl OpenDataset {
     fn source(&self) -> Source<'_> {
-        let Self { stored, names, spots, missing, .. } = self;
-        Source { column: stored, names, spots, missing }
+        let Self { stored, names, locations, missing, .. } = self;
+        Source { column: stored, names, locations, missing }
     }
 }
 
 impl<'a> Scan<'a> {
     fn new(file: &'a File, reading: &Reading<'_>) -> Result<Self> {
         let all = listing(file)?;
-        let Choice { picks, roles } = choose(file, &all.columns, reading)?;
-        let mut scan = Self { file, all, picks, roles, attributes: vec![] };
+        let ChosenColumns { cells_read, roles } = choose(file, &all.columns, reading)?;
+        let mut scan = Self { file, all, cells_read, roles, attributes: vec![] };
         let mut attributes: Vec<Attributes> = vec![];
         for &place in scan.roles.places() {
             let column = scan.column(place);
@@ -89,7 +89,7 @@ impl<'a> Scan<'a> {
 
     /// Returns the column that contains a number of a row.
     fn column(&self, place: usize) -> &Column {
-        &self.all.columns[self.picks[place].column]
+        &self.all.columns[self.cells_read[place].column]
     }
 
     /// Returns the attributes of the dataset that contains a number of a row.
@@ -108,7 +108,7 @@ impl<'a> Scan<'a> {
 
     /// Returns the quantities of the table; none for fields.
     fn metadata(&self, reading: &Reading<'_>) -> Result<Metadata> {
-        if reading.is_of_fields {
+        if reading.reads_fields {
             return Ok(Metadata::default());
         }
         let used: Vec<&Column> = self.roles.places().map(|&place| self.column(place)).collect();
@@ -125,8 +125,8 @@ impl<'a> Scan<'a> {
         Ok(of_chosen(sides, &own.unwrap_or_default(), &self.coordinates(), notes))
     }
 
-    fn coordinates(&self) -> Vec<Pick> {
-        self.roles.coordinates.iter().map(|&place| self.picks[place]).collect()
+    fn coordinates(&self) -> Vec<CellIndex> {
+        self.roles.coordinates.iter().map(|&place| self.cells_read[place]).collect()
     }
 
     /// Returns the units that the attributes of columns state.
@@ -144,14 +144,14 @@ impl<'a> Scan<'a> {
     }
 
     /// Opens the datasets that contain these numbers of a row.
-    fn open(&self, places: &[usize]) -> Result<Vec<Opened>> {
-        let mut all: Vec<Opened> = vec![];
+    fn open(&self, places: &[usize]) -> Result<Vec<OpenDataset>> {
+        let mut all: Vec<OpenDataset> = vec![];
         for &place in places {
             let column = self.column(place);
-            let (path, spot) = (column.dataset_path(), column.numbers.spot(self.picks[place].number));
+            let (path, spot) = (column.dataset_path(), column.numbers.spot(self.cells_read[place].number));
             if let Some(last) = all.last_mut().filter(|last| last.path == path) {
                 last.names.push(column.path.clone());
-                last.spots.push(spot);
+                last.locations.push(spot);
                 continue;
             }
             let found = self.file.dataset(&column.group, &column.dataset)?;
@@ -160,7 +160,7 @@ impl<'a> Scan<'a> {
             let shape = shape.map_err(|what| self.file.error(format!("{path} {what}")))?;
             let stored = Stored::with_shape(self.file, &path, &found, shape)?;
             let missing = missing_values(self.file, &stored.attributes)?;
-            all.push(Opened { stored, path, names: vec![column.path.clone()], spots: vec![spot], missing });
+            all.push(OpenDataset { stored, path, names: vec![column.path.clone()], locations: vec![spot], missing });
         }
         Ok(all)
     }
@@ -174,9 +174,9 @@ impl<'a> Scan<'a> {
         factor: f64,
     ) -> Result<Vec<T>> {
         let opened = self.open(places)?;
-        let packed = Packed::new(reading, opened.iter().map(Opened::source).collect(), scale, factor);
+        let packed = Packed::new(reading, opened.iter().map(OpenDataset::source).collect(), scale, factor);
         let width = packed.width();
-        let pieces: Vec<Box<dyn Rows<T> + '_>> = vec![Box::new(packed)];
+        let pieces: Vec<Box<dyn RowSource<T> + '_>> = vec![Box::new(packed)];
         fill(reading, &self.file.path, width, &pieces)
     }
 
@@ -192,9 +192,9 @@ impl<'a> Scan<'a> {
 
     /// Returns the types of all rows, if there is a column of types.
     fn types(&self, reading: &Reading<'_>) -> Result<Option<TypeColumn>> {
-        let Some(place) = self.roles.kind else { return Ok(None) };
+        let Some(place) = self.roles.type_column else { return Ok(None) };
         let opened = self.open(&[place])?;
-        let packed = Packed::new(reading, opened.iter().map(Opened::source).collect(), |kind: u8, _| kind, 1.0);
+        let packed = Packed::new(reading, opened.iter().map(OpenDataset::source).collect(), |kind: u8, _| kind, 1.0);
         let mut each = crate::source::room(&self.file.path, self.rows())?;
         each.resize(self.rows() as usize, 0);
         packed.read(0, &mut each)?;
@@ -203,14 +203,14 @@ impl<'a> Scan<'a> {
 
     /// Returns the role of a column.
     fn role(&self, column: usize) -> Role {
-        let is = |places: &[usize]| places.iter().any(|&place| self.picks[place].column == column);
+        let is = |places: &[usize]| places.iter().any(|&place| self.cells_read[place].column == column);
         let roles = &self.roles;
         match column {
             _ if is(&roles.coordinates) => Role::Position,
             _ if is(&roles.velocities) => Role::Velocity,
             _ if is(roles.id.as_slice()) => Role::Id,
             _ if is(roles.mass.as_slice()) => Role::Mass,
-            _ if is(roles.kind.as_slice()) => Role::Type,
+            _ if is(roles.type_column.as_slice()) => Role::Type,
             _ => Role::Other,
         }
     }
@@ -221,10 +221,10 @@ pub(super) fn read(file: &File, reading: &Reading<'_>) -> Result<Snapshot> {
     let (scan, options) = (Scan::new(file, reading)?, reading.options);
     let (roles, metadata) = (&scan.roles, scan.metadata(reading)?);
     let mut notes = [roles.notes(), metadata.notes].concat();
-    let units = if reading.is_of_fields { KnownUnits::default() } else { scan.units(&mut notes)? };
+    let units = if reading.reads_fields { KnownUnits::default() } else { scan.units(&mut notes)? };
     let sides = scan.sides(reading, &metadata.sides, &mut notes)?;
     let box_size = options.side(&file.path, &sides, &mut notes)?;
-    reading.choose(scan.types(reading)?);
+    reading.set_types(scan.types(reading)?);
     let velocities = Some(&roles.velocities).filter(|places| options.velocities && !places.is_empty());
     let velocity = options.velocity_unit.or(units.velocity);
     let factor = velocity.map(|unit| options.velocity_factor(unit, metadata.redshift, None)).transpose();
@@ -236,7 +236,7 @@ pub(super) fn read(file: &File, reading: &Reading<'_>) -> Result<Snapshot> {
     let matter = masses
         .as_ref()
         .filter(|_| is_whole)
-        .and_then(|masses| reading.matter(Matter { share: Some(MassSum::of(masses)), ..Matter::default() }));
+        .and_then(|masses| reading.matter(TotalMass { share: Some(MassSum::of(masses)), ..TotalMass::default() }));
     let id = roles.id.filter(|_| options.ids);
     Ok(Snapshot {
         types: reading.type_runs(),
@@ -284,7 +284,7 @@ pub(super) fn inspect(path: &Path, file: &File, reading: &Reading<'_>) -> Result
             let counts = types.as_ref().map_or(&[][..], TypeColumn::counts);
             let all = fields(Some(&scan), &scan.all.columns, None);
             let metadata = scan.metadata(reading)?;
-            let (box_size, no_cube) = told(&metadata.sides);
+            let (box_size, no_cube) = side_or_note(&metadata.sides);
             let mut notes = [no_cube, scan.roles.notes(), metadata.notes].concat();
             let units = scan.units(&mut notes)?;
             // Packed numbers are an error here, as in reading.

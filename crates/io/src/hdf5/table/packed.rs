@@ -1,23 +1,23 @@
 //! Rows of numbers assembled from the elements of one or more datasets.
 //!
-//! In: columns that are read as bytes, and the locations of numbers in their rows. Out: [`Rows`] for `fill`. Cost:
+//! In: columns that are read as bytes, and the locations of numbers in their rows. Out: [`RowSource`] for `fill`. Cost:
 //! for each thread, the bytes of a band.
 
 use ropewalk::{Error, Result};
 
-use crate::fill::Rows;
 use crate::hdf5::bands::Band;
 use crate::hdf5::dataset::Column;
-use crate::hdf5::number::{Number, Take};
-use crate::hdf5::table::record::Spot;
-use crate::number_types::Target;
+use crate::hdf5::number::{Converter, Number};
+use crate::hdf5::table::record::NumberLocation;
+use crate::number_types::{EXACT, Target};
+use crate::read_columns::RowSource;
 use crate::reading::Reading;
 
 /// The numbers from one dataset.
 pub(super) struct Source<'a> {
     pub column: &'a Column,
     /// The location of each number in a row, and the name of its column.
-    pub spots: &'a [Spot],
+    pub locations: &'a [NumberLocation],
     pub names: &'a [String],
     /// Values that mark missing data.
     pub missing: &'a [f64],
@@ -29,22 +29,26 @@ pub(super) trait Value: bytemuck::Pod + Send + Sync {
     const MUST: &'static str;
 
     /// Returns the conversion of the words of a number. Its results are `None` for numbers that are not valid values.
-    fn take(spot: &Spot) -> Take<Option<Self>>;
+    fn take(spot: &NumberLocation) -> Converter<Option<Self>>;
 }
 
-/// Floats represent integers up to this one exactly.
-const EXACT: f64 = 9_007_199_254_740_992.0;
-
 impl Value for f64 {
-    const MUST: &'static str = "a whole number that 64-bit floats hold, below 2^53";
+    const MUST: &'static str = <Self as Target>::MUST;
 
-    fn take((_, number): &Spot) -> Take<Option<Self>> {
-        let (take, is_whole) = (number.values(), number.wholes().is_some());
+    fn take((_, number): &NumberLocation) -> Converter<Option<Self>> {
+        let (values, wholes, is_signed) = (number.values(), number.ids(), number.is_signed());
         Box::new(move |bytes, out| {
-            let mut values = vec![0.0; out.len()];
-            take(bytes, &mut values);
-            let checked = values.into_iter().map(|x: f64| Some(x).filter(|x| !is_whole || x.abs() < EXACT));
-            out.iter_mut().zip(checked).for_each(|(slot, value)| *slot = value);
+            let mut floats = vec![0.0; out.len()];
+            values(bytes, &mut floats);
+            out.iter_mut().zip(floats).for_each(|(slot, x)| *slot = Some(x));
+            // Floats do not tell 2^53 from 2^53 + 1, which rounds to it.
+            let Some(wholes) = &wholes else { return };
+            let mut exact = vec![0; out.len()];
+            wholes(bytes, &mut exact);
+            for (slot, whole) in out.iter_mut().zip(exact) {
+                let size = if is_signed { (whole as i64).unsigned_abs() } else { whole };
+                *slot = slot.filter(|_| size <= EXACT);
+            }
         })
     }
 }
@@ -52,7 +56,7 @@ impl Value for f64 {
 impl Value for f32 {
     const MUST: &'static str = "a number";
 
-    fn take(spot: &Spot) -> Take<Option<Self>> {
+    fn take(spot: &NumberLocation) -> Converter<Option<Self>> {
         let take = f64::take(spot);
         Box::new(move |bytes, out| {
             let mut values = vec![None; out.len()];
@@ -65,7 +69,7 @@ impl Value for f32 {
 impl Value for u64 {
     const MUST: &'static str = <Self as Target>::MUST;
 
-    fn take((_, number): &Spot) -> Take<Option<Self>> {
+    fn take((_, number): &NumberLocation) -> Converter<Option<Self>> {
         let (values, wholes) = (number.values(), number.wholes());
         let below = number.exact_below().unwrap_or_default() as f64;
         Box::new(move |bytes, out| {
@@ -88,7 +92,7 @@ impl Value for u64 {
 impl Value for u8 {
     const MUST: &'static str = "a particle type";
 
-    fn take(spot: &Spot) -> Take<Option<Self>> {
+    fn take(spot: &NumberLocation) -> Converter<Option<Self>> {
         let take = spot.1.values();
         Box::new(move |bytes, out| {
             let mut values = vec![0.0; out.len()];
@@ -100,7 +104,7 @@ impl Value for u8 {
 }
 
 /// A source, the bands of its bytes, and the conversion of each of its columns.
-type Banded<'a, T> = (Source<'a>, Band<'a, u8>, Vec<Take<Option<T>>>);
+type Banded<'a, T> = (Source<'a>, Band<'a, u8>, Vec<Converter<Option<T>>>);
 
 /// Rows of the numbers of all sources, which have the same number of rows. Values are scaled by `scale` with
 /// `factor`.
@@ -113,12 +117,12 @@ pub(super) struct Packed<'a, T> {
 
 impl<'a, T: Value> Packed<'a, T> {
     pub(super) fn new(reading: &'a Reading<'a>, sources: Vec<Source<'a>>, scale: fn(T, f64) -> T, factor: f64) -> Self {
-        let width = sources.iter().map(|source| source.spots.len()).sum();
+        let width = sources.iter().map(|source| source.locations.len()).sum();
         let with_bands = sources.into_iter().map(|source| {
-            let copy: Take<u8> = Box::new(|bytes, out| {
+            let copy: Converter<u8> = Box::new(|bytes, out| {
                 out.iter_mut().zip(bytes).for_each(|(slot, &byte)| *slot = byte);
             });
-            let takes = source.spots.iter().map(T::take).collect();
+            let takes = source.locations.iter().map(T::take).collect();
             let band = Band::new(reading, source.column, copy);
             (source, band, takes)
         });
@@ -130,7 +134,7 @@ impl<'a, T: Value> Packed<'a, T> {
     }
 }
 
-impl<T: Value> Rows<T> for Packed<'_, T> {
+impl<T: Value> RowSource<T> for Packed<'_, T> {
     fn len(&self) -> u64 {
         self.sources.first().map_or(0, |(source, ..)| source.column.shape.rows)
     }
@@ -155,7 +159,7 @@ impl<T: Value> Rows<T> for Packed<'_, T> {
         for (source, band, takes) in &self.sources {
             let row = source.column.shape.width as usize;
             let bytes = read_rows(band, source.column.shape.rows, first, rows, row)?;
-            for (((at, number), take), name) in source.spots.iter().zip(takes).zip(source.names) {
+            for (((at, number), take), name) in source.locations.iter().zip(takes).zip(source.names) {
                 let mut words = vec![0; rows * number.size];
                 for (word, row) in words.chunks_exact_mut(number.size).zip(bytes.chunks_exact(row)) {
                     word.copy_from_slice(&row[*at..*at + number.size]);
@@ -165,7 +169,7 @@ impl<T: Value> Rows<T> for Packed<'_, T> {
                     Error::file(&source.column.path, format!("row {row} of {name} {what}"))
                 };
                 if let Some((k, value)) = missing(*number, &words, rows, source.missing) {
-                    return Err(refuse(k, &format!("is {value}, which stands for a missing value by its attributes")));
+                    return Err(refuse(k, &format!("is {value}, which its attributes declare a missing value")));
                 }
                 let mut values = vec![None; rows];
                 take(&words, &mut values);
@@ -201,4 +205,27 @@ fn read_rows(band: &Band<'_, u8>, all: u64, first: u64, rows: usize, row: usize)
     bytes.drain(..skipped);
     bytes.truncate(rows * row);
     Ok(bytes)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn integers_that_floats_hold() {
+        let value = |flags: u8, word: u64| {
+            let number = Number::parse(&[0x10, flags, 0, 0, 8, 0, 0, 0, 0, 0, 64, 0]).unwrap();
+            let mut out = [None::<f64>];
+            f64::take(&(0, number))(&word.to_le_bytes(), &mut out);
+            out[0]
+        };
+        let (unsigned, signed) = (0, 8);
+        assert_eq!(value(unsigned, EXACT), Some(EXACT as f64));
+        assert_eq!(value(signed, EXACT.wrapping_neg()), Some(-(EXACT as f64)));
+        for (flags, word) in
+            [(unsigned, EXACT + 1), (unsigned, u64::MAX), (signed, EXACT + 1), (signed, (EXACT + 1).wrapping_neg())]
+        {
+            assert_eq!(value(flags, word), None);
+        }
+    }
 }

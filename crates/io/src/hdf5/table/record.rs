@@ -17,7 +17,7 @@ pub(super) const VARIABLE: u8 = 9;
 const ARRAY: u8 = 10;
 
 /// A number in a row: its byte offset, and its format.
-pub(super) type Spot = (usize, Number);
+pub(super) type NumberLocation = (usize, Number);
 
 /// Contiguous numbers of one format.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -30,7 +30,7 @@ pub(super) struct Numbers {
 
 impl Numbers {
     /// Returns the location of number `k`.
-    pub(super) fn spot(&self, k: usize) -> Spot {
+    pub(super) fn spot(&self, k: usize) -> NumberLocation {
         (self.at + k * self.number.size, self.number)
     }
 
@@ -42,14 +42,14 @@ impl Numbers {
 
 /// The reason why a column cannot be read.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Unread {
+pub(super) struct UnreadableColumn {
     /// A phrase for messages, as `text` or `numbers of 16 bytes`.
     pub what: String,
     /// If `false`, the column certainly holds no numbers.
     pub may_be_numbers: bool,
 }
 
-impl Unread {
+impl UnreadableColumn {
     pub(super) fn numbers(what: impl Into<String>) -> Self {
         Self { what: what.into(), may_be_numbers: true }
     }
@@ -60,7 +60,7 @@ impl Unread {
 }
 
 /// The content of a field: numbers, or the reason why they cannot be read.
-pub(super) type Content = Result<Numbers, Unread>;
+pub(super) type Content = Result<Numbers, UnreadableColumn>;
 
 /// A field of an element. The element itself has an empty name.
 #[derive(Clone, Debug, PartialEq)]
@@ -117,7 +117,7 @@ fn members(message: &[u8], head: [u8; 8], size: u32) -> Result<Vec<Field>, Strin
         let start = cursor.position() as usize;
         parse_datatype_description(&mut cursor).map_err(broken)?;
         let own = message.get(start..cursor.position() as usize).unwrap_or_default();
-        let content = if is_old_array { Err(Unread::numbers("arrays")) } else { content(own, place)? };
+        let content = if is_old_array { Err(UnreadableColumn::numbers("arrays")) } else { content(own, place)? };
         fields.push(Field { name, content });
     }
     Ok(fields)
@@ -127,15 +127,15 @@ fn members(message: &[u8], head: [u8; 8], size: u32) -> Result<Vec<Field>, Strin
 fn content(message: &[u8], place: usize) -> Result<Content, String> {
     let class = message.first().map_or(0, |first| first & 15);
     match class {
-        TEXT => Ok(Err(Unread::other("text"))),
+        TEXT => Ok(Err(UnreadableColumn::other("text"))),
         // A datatype of variable length with type 1 is a string.
-        VARIABLE if message.get(1).is_some_and(|flags| flags & 15 == 1) => Ok(Err(Unread::other("text"))),
+        VARIABLE if message.get(1).is_some_and(|flags| flags & 15 == 1) => Ok(Err(UnreadableColumn::other("text"))),
         ARRAY => array(message, place),
         _ => Ok(match Number::parse(message) {
             Ok(number) => Ok(Numbers { at: place, number, count: 1 }),
-            Err(what) if class < 2 => Err(Unread::numbers(what.trim_start_matches("has "))),
-            Err(_) if class == COMPOUND => Err(Unread::numbers(class_name(class))),
-            Err(_) => Err(Unread::other(class_name(class))),
+            Err(what) if class < 2 => Err(UnreadableColumn::numbers(what.trim_start_matches("has "))),
+            Err(_) if class == COMPOUND => Err(UnreadableColumn::numbers(class_name(class))),
+            Err(_) => Err(UnreadableColumn::other(class_name(class))),
         }),
     }
 }
@@ -143,7 +143,7 @@ fn content(message: &[u8], place: usize) -> Result<Content, String> {
 fn array(message: &[u8], place: usize) -> Result<Content, String> {
     let broken = |error: hdf5_reader::error::Error| format!("has a damaged datatype: {error}");
     let (datatype, _) = parse_datatype_description(&mut Cursor::new(message)).map_err(broken)?;
-    let Datatype::Array { dims, .. } = datatype else { return Ok(Err(Unread::numbers("arrays"))) };
+    let Datatype::Array { dims, .. } = datatype else { return Ok(Err(UnreadableColumn::numbers("arrays"))) };
     // Version 2 has reserved bytes and a permutation.
     let base = if message[0] >> 4 < 3 { 12 + 8 * dims.len() } else { 9 + 4 * dims.len() };
     let base = message.get(base..).unwrap_or_default();
@@ -155,8 +155,8 @@ fn array(message: &[u8], place: usize) -> Result<Content, String> {
             return Err(format!("has arrays of {size} bytes for {count} numbers of {} bytes", number.size));
         }
         Ok(number) => Ok(Numbers { at: place, number, count }),
-        Err(_) if base.first().is_some_and(|first| first & 15 == TEXT) => Err(Unread::other("text")),
-        Err(_) => Err(Unread { what: "arrays".into(), may_be_numbers }),
+        Err(_) if base.first().is_some_and(|first| first & 15 == TEXT) => Err(UnreadableColumn::other("text")),
+        Err(_) => Err(UnreadableColumn { what: "arrays".into(), may_be_numbers }),
     })
 }
 

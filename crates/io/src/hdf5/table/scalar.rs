@@ -9,7 +9,7 @@ use crate::hdf5::table::record::{TEXT, VARIABLE};
 use crate::messages::shorten;
 
 /// The maximum number of elements that are read, and of bytes of a text.
-const MOST_ELEMENTS: u64 = 1 << 16;
+const MAX_ELEMENTS: u64 = 1 << 16;
 const LONGEST_TEXT: usize = 1 << 12;
 
 /// Returns the numbers of a dataset. Texts that are numbers are parsed.
@@ -51,7 +51,7 @@ fn stored_numbers(dataset: &Dataset) -> Result<Option<Vec<f64>>, String> {
 
 fn check_elements(dataset: &Dataset) -> Result<usize, String> {
     match dataset.num_elements() {
-        Ok(elements) if elements <= MOST_ELEMENTS => Ok(elements as usize),
+        Ok(elements) if elements <= MAX_ELEMENTS => Ok(elements as usize),
         Ok(elements) => Err(format!("has {elements} elements")),
         Err(error) => Err(format!("is damaged: {error}")),
     }

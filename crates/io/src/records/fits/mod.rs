@@ -19,13 +19,13 @@ use crate::text::Record;
 
 use ropewalk::{Error, Result};
 
+use crate::box_sides::side_of_chosen;
 use crate::contents::Contents;
-use crate::csv_columns::own_coordinates;
 use crate::messages::shorten;
 use crate::reading::Reading;
 use crate::reduce::reduced;
-use crate::sides::side_of_chosen;
 use crate::source::Source;
+use crate::table_columns::own_coordinates;
 use crate::{Format, Snapshot};
 
 use super::Cloud;
@@ -61,10 +61,10 @@ const NUMBERS: [(&str, &str); 10] = [
 const USUAL_COMMENTS: [&str; 2] =
     ["FITS (Flexible Image Transport System) format is defined in", "and Astrophysics', volume 376, page 359"];
 /// The maximum number of comments in a note.
-const MOST_COMMENTS: usize = 3;
+const MAX_COMMENTS: usize = 3;
 
 /// The table to read in a file.
-struct Found {
+struct TableToRead {
     table: Hdu,
     is_binary: bool,
     entries: Vec<(String, String)>,
@@ -79,7 +79,7 @@ fn called(hdu: &Hdu) -> String {
     }
 }
 
-fn find(source: &mut Source) -> Result<Found> {
+fn find(source: &mut Source) -> Result<TableToRead> {
     let (all, rest) = hdus(source)?;
     let is_table =
         |hdu: &Hdu| matches!(hdu.text("XTENSION"), Some("BINTABLE" | "A3DTABLE" | "TABLE")) && !hdu.is_true("ZIMAGE");
@@ -120,7 +120,7 @@ fn find(source: &mut Source) -> Result<Found> {
     }
     notes.extend(note_on_comments(of_primary.iter().chain(&table.comments)));
     let is_binary = table.text("XTENSION") != Some("TABLE");
-    Ok(Found { table, is_binary, entries, notes })
+    Ok(TableToRead { table, is_binary, entries, notes })
 }
 
 /// Returns the note on comments, which are not used.
@@ -128,9 +128,9 @@ fn note_on_comments<'a>(comments: impl Iterator<Item = &'a String>) -> Option<St
     let is_usual = |comment: &&String| USUAL_COMMENTS.iter().any(|usual| comment.starts_with(usual));
     let comments: Vec<&String> = comments.filter(|comment| !is_usual(comment)).collect();
     let mut list: Vec<String> =
-        comments.iter().take(MOST_COMMENTS).map(|text| format!("'{}'", shorten(text.as_bytes()))).collect();
-    if comments.len() > MOST_COMMENTS {
-        list.push(format!("and {} more", comments.len() - MOST_COMMENTS));
+        comments.iter().take(MAX_COMMENTS).map(|text| format!("'{}'", shorten(text.as_bytes()))).collect();
+    if comments.len() > MAX_COMMENTS {
+        list.push(format!("and {} more", comments.len() - MAX_COMMENTS));
     }
     (!list.is_empty()).then(|| format!("comments that are not used: {}", list.join(", ")))
 }
@@ -164,7 +164,9 @@ fn entries(table: &Hdu, primary: &[Entry]) -> std::result::Result<(Vec<Entry>, V
             number.ok_or_else(|| format!("its keyword {keyword} is {}, which cannot be used", shown(value)))?;
         match used.iter().find(|(other, _)| other == name) {
             Some((_, other)) if header::real(other) != Some(number) => {
-                return Err(format!("its keyword {keyword} is {number}, but another for the same is {other}"));
+                return Err(format!(
+                    "its keyword {keyword} is {number}, but another keyword for the same quantity is {other}"
+                ));
             }
             Some(_) => {}
             None => used.push((name.into(), number.to_string())),
@@ -173,13 +175,22 @@ fn entries(table: &Hdu, primary: &[Entry]) -> std::result::Result<(Vec<Entry>, V
     Ok((used, unused))
 }
 
-fn cloud<'a>(path: &'a Path, source: &Source, found: Found) -> Result<Cloud<'a>> {
-    let Found { table, entries, notes, .. } = found;
+fn cloud<'a>(path: &'a Path, source: &Source, found: TableToRead) -> Result<Cloud<'a>> {
+    let TableToRead { table, entries, notes, .. } = found;
     let refuse = |message: String| source.error(format!("{}: {message}", called(&table)));
     let rows = table.count("NAXIS2").map_err(refuse)?;
     let fields = binary(&table).map_err(refuse)?;
-    let cloud =
-        Cloud { format: Format::Fits, path, spool: None, rows, big_endian: true, fields, entries, code: None, notes };
+    let cloud = Cloud {
+        format: Format::Fits,
+        path,
+        temp_file: None,
+        rows,
+        big_endian: true,
+        fields,
+        entries,
+        code: None,
+        notes,
+    };
     cloud.check_length(source.len())?;
     if rows == 0 {
         return Err(cloud.error(format!("{} has no rows", called(&table))));
@@ -191,7 +202,7 @@ fn cloud<'a>(path: &'a Path, source: &Source, found: Found) -> Result<Cloud<'a>>
 pub(crate) struct Fits;
 
 impl FileFormat for Fits {
-    fn sniff(&self, prefix: &[u8]) -> bool {
+    fn recognises_prefix(&self, prefix: &[u8]) -> bool {
         prefix.starts_with(MAGIC)
     }
 
@@ -220,7 +231,7 @@ fn inspect(path: &Path, reading: &Reading<'_>) -> Result<Contents> {
 }
 
 /// Reads the rows of a text table.
-fn read_text(path: &Path, mut source: Source, found: &Found, reading: &Reading<'_>) -> Result<Snapshot> {
+fn read_text(path: &Path, mut source: Source, found: &TableToRead, reading: &Reading<'_>) -> Result<Snapshot> {
     let table = &found.table;
     let refuse = |message: String| Error::file(path, format!("{}: {message}", called(table)));
     let all = texts(table).map_err(refuse)?;
@@ -260,11 +271,11 @@ fn read_text(path: &Path, mut source: Source, found: &Found, reading: &Reading<'
 fn finish(
     path: &Path,
     mut snapshot: Snapshot,
-    found: &Found,
+    found: &TableToRead,
     columns: &[TextColumn],
     reading: &Reading<'_>,
 ) -> Result<Snapshot> {
-    if reading.is_of_fields {
+    if reading.reads_fields {
         return Ok(reduced(snapshot, reading));
     }
     let named = columns.iter().map(|column| (column.name.as_str(), column.unit.as_deref()));

@@ -20,7 +20,7 @@ pub(super) const GZIP: &[u8] = b"\x1f\x8b\x08";
 
 /// A copy in the folder for temporary files. On Linux it has no name, so that it vanishes when the process ends, even
 /// after a crash.
-pub(super) struct Spool {
+pub(super) struct TempFile {
     path: PathBuf,
     /// The file at `path`, which is removed when this handle is closed or dropped.
     _held: Held,
@@ -37,7 +37,7 @@ enum Held {
 }
 
 /// Creates a new file, and returns it with a path by which this process can open it.
-fn scratch(name: &Path) -> Result<(File, Spool)> {
+fn scratch(name: &Path) -> Result<(File, TempFile)> {
     let failed = |error| Error::io(name, "cannot be copied into the temporary folder", error);
     #[cfg(target_os = "linux")]
     {
@@ -46,24 +46,24 @@ fn scratch(name: &Path) -> Result<(File, Spool)> {
         let path = crate::atomic::descriptor(&held);
         // Without /proc, the file needs a name.
         if path.is_file() {
-            return Ok((file, Spool { path, _held: Held::Unnamed { _file: held } }));
+            return Ok((file, TempFile { path, _held: Held::Unnamed { _file: held } }));
         }
     }
     let (file, temporary) = Temporary::scratch(name)?;
     let path = temporary.name().map(Path::to_path_buf).ok_or_else(|| failed(io::ErrorKind::NotFound.into()))?;
-    Ok((file, Spool { path, _held: Held::Named { _file: temporary } }))
+    Ok((file, TempFile { path, _held: Held::Named { _file: temporary } }))
 }
 
-impl Spool {
+impl TempFile {
     /// Copies all bytes of `reader` into a file. Error messages name the input `name`.
     pub(super) fn of(reader: impl Read, name: &Path) -> Result<Self> {
         Self::checked(reader, name, |_| Ok(()))
     }
 
-    /// Copies as [`Spool::of`] does, with a limit. `check` is called once per [`STEP`] bytes, and returns an error if
+    /// Copies as [`TempFile::of`] does, with a limit. `check` is called once per [`STEP`] bytes, and returns an error if
     /// that number of bytes is too large.
     fn checked(reader: impl Read, name: &Path, check: impl Fn(u64) -> Result<()>) -> Result<Self> {
-        let (mut file, spool) = scratch(name)?;
+        let (mut file, temp_file) = scratch(name)?;
         let (mut reader, mut buffer, mut bytes) = (Cancellable(reader), vec![0; 1 << 18], 0);
         let mut checked = 0;
         loop {
@@ -83,7 +83,7 @@ impl Spool {
             }
         }
         file.flush().map_err(|error| Error::io(name, "cannot be copied into the temporary folder", error))?;
-        Ok(spool)
+        Ok(temp_file)
     }
 
     /// Uncompresses a gzip file. A small file can contain far more than the disk can hold, so the memory available to
@@ -110,7 +110,7 @@ mod tests {
     fn copies_have_a_limit() {
         let name = Path::new("a.gz");
         let check = |bytes: u64| if bytes > 2 * STEP { Err(Error::file(name, "is too large")) } else { Ok(()) };
-        let copy = |bytes: u64| Spool::checked(io::repeat(0).take(bytes), name, check);
+        let copy = |bytes: u64| TempFile::checked(io::repeat(0).take(bytes), name, check);
         assert_eq!(std::fs::metadata(copy(2 * STEP).unwrap().path()).unwrap().len(), 2 * STEP);
         assert!(copy(2 * STEP + 1).is_err_and(|error| error.to_string().contains("is too large")));
     }

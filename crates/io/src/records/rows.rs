@@ -11,8 +11,8 @@ use ropewalk::internals::parallel::map_tasks;
 use ropewalk::{Error, Result};
 
 use crate::columns::Records;
-use crate::fill::Rows;
 use crate::number_types::{Number, Target, Word, foreign};
+use crate::read_columns::RowSource;
 use crate::reading::Reading;
 
 /// Bytes of a band.
@@ -127,11 +127,11 @@ impl Joined<'_> {
     fn refused(&self, slot: &Slot, row: u64, word: Option<(&dyn Display, Option<f64>)>, must: &str) -> Error {
         let what = match (word, slot.mapping) {
             (None, _) => "has no value".to_string(),
-            (Some((word, Some(x))), _) if self.is_finite && !x.is_finite() => format!("{word} is no coordinate"),
+            (Some((word, Some(x))), _) if self.is_finite && !x.is_finite() => format!("{word} is not a coordinate"),
             (Some((word, Some(x))), Mapping::Linear { scale, offset })
                 if self.is_finite && !(x * scale + offset).is_finite() =>
             {
-                format!("{word} is scaled to {}, which is no coordinate", x * scale + offset)
+                format!("{word} is scaled to {}, which is not a coordinate", x * scale + offset)
             }
             (Some((word, _)), _) => format!("{word} must be {must}"),
         };
@@ -139,7 +139,7 @@ impl Joined<'_> {
     }
 }
 
-impl<T: Target> Rows<T> for Joined<'_> {
+impl<T: Target> RowSource<T> for Joined<'_> {
     fn len(&self) -> u64 {
         self.rows
     }
@@ -183,7 +183,7 @@ impl<T: Target> Rows<T> for Joined<'_> {
                 Number::U32 => whole!(u32),
                 Number::U64 => self.read_words(slot, place, first, out, |word: u64| Some(word)),
                 // No point cloud format has 16-bit floats.
-                Number::F16 => Err(Error::file(self.path, "has numbers of 16 bits, which are not read")),
+                Number::F16 => Err(Error::file(self.path, "has 16-bit floats, which are not supported")),
                 Number::F32 => self.read_words(slot, place, first, out, |word: f32| Some(word)),
                 Number::F64 => self.read_words(slot, place, first, out, |word: f64| Some(word)),
             }?;
@@ -194,7 +194,7 @@ impl<T: Target> Rows<T> for Joined<'_> {
 
 /// Returns the sum of one slot over this part's share of all rows. Rows are read in bands.
 pub(super) fn sum(joined: &Joined<'_>) -> Result<MassSum> {
-    let step = Rows::<f64>::band(joined);
+    let step = RowSource::<f64>::band(joined);
     let share = joined.reading.share(joined.rows);
     let bands = usize::try_from((share.end - share.start).div_ceil(step)).unwrap_or(usize::MAX);
     let sums = map_tasks(bands, 1, &|at| -> Result<MassSum> {

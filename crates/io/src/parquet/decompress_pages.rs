@@ -18,7 +18,7 @@ use parquet::file::metadata::RowGroupMetaData;
 use parquet::file::reader::SerializedPageReader;
 use ruzstd::decoding::StreamingDecoder;
 
-use crate::parquet::opened::Opened;
+use crate::parquet::reopening_file::ReopeningFile;
 
 /// The number of bytes that the decoder of Brotli reads at a time.
 const CHUNK: usize = 1 << 12;
@@ -29,7 +29,12 @@ pub(super) fn is_unpacked_here(compression: Compression) -> bool {
 }
 
 /// Returns the reader of a column of a row group, whose pages decompress to at most `most` bytes each.
-pub(super) fn packed_reader(file: Opened, group: &RowGroupMetaData, column: usize, most: u64) -> Result<ColumnReader> {
+pub(super) fn packed_reader(
+    file: ReopeningFile,
+    group: &RowGroupMetaData,
+    column: usize,
+    most: u64,
+) -> Result<ColumnReader> {
     let chunk = group.column(column);
     let as_stored = chunk.clone().into_builder().set_compression(Compression::UNCOMPRESSED).build()?;
     let rows = usize::try_from(group.num_rows())?;
@@ -40,7 +45,7 @@ pub(super) fn packed_reader(file: Opened, group: &RowGroupMetaData, column: usiz
 
 /// A reader that decompresses pages.
 struct PackedPages {
-    pages: SerializedPageReader<Opened>,
+    pages: SerializedPageReader<ReopeningFile>,
     compression: Compression,
     /// The maximum size of a decompressed page in bytes.
     most: u64,
@@ -120,7 +125,9 @@ impl PackedPages {
         let left = self.most.saturating_sub(out.len() as u64);
         decoder.take(left.saturating_add(1)).read_to_end(out).map_err(|error| self.failed(&error))?;
         match out.len() as u64 > self.most {
-            true => Err(self.failed(&format!("unpacks to more than the {} bytes that its header promises", self.most))),
+            true => {
+                Err(self.failed(&format!("decompresses to more than the {} bytes that its header declares", self.most)))
+            }
             false => Ok(()),
         }
     }

@@ -16,7 +16,7 @@ use crate::messages::shorten;
 use crate::number_types::Number;
 use crate::reading::Reading;
 use crate::source::{Source, room, words};
-use crate::spool::Spool;
+use crate::temp_file::TempFile;
 use crate::text::Record;
 use crate::{Format, Snapshot, lzf};
 
@@ -27,12 +27,12 @@ use super::{Cloud, Field, Kind};
 /// The maximum number of bytes of a header.
 const LONGEST_HEADER: usize = 1 << 16;
 /// Bytes of the largest page to which files are padded.
-const MOST_PADDING: u64 = 1 << 16;
+const MAX_PADDING: u64 = 1 << 16;
 /// The maximum decompressed bytes per compressed byte: a reference of three bytes copies 264.
-const MOST_BYTES: u64 = 88;
+const MAX_BYTES: u64 = 88;
 
 /// Returns `true` if `prefix` begins a PCD file.
-fn sniff(prefix: &[u8]) -> bool {
+fn recognises_prefix(prefix: &[u8]) -> bool {
     let text = prefix.strip_prefix(b"\xef\xbb\xbf").unwrap_or(prefix);
     let line_end = header_line_end(text);
     let mut lines = text.split(|&byte| byte == line_end).map(<[u8]>::trim_ascii);
@@ -87,7 +87,7 @@ impl Header {
         let encoding = loop {
             let rest = bytes.get(at..).unwrap_or_default();
             let Some(end) = rest.iter().position(|&byte| byte == line_end) else {
-                return Err("is no whole PCD file: its header has no line DATA".into());
+                return Err("is not a valid PCD file: its header has no line DATA".into());
             };
             at += end + 1;
             lines += 1;
@@ -106,7 +106,7 @@ impl Header {
                         ["binary_compressed"] => Encoding::Compressed,
                         _ => {
                             return Err(format!(
-                                "line {lines}: data are {}; ascii, binary and binary_compressed can be read",
+                                "line {lines}: '{}' has an unknown encoding; it must be ascii, binary or binary_compressed",
                                 shorten(line)
                             ));
                         }
@@ -116,7 +116,7 @@ impl Header {
                 | "POINTS" => {
                     found.push((key, values));
                 }
-                _ => return Err(format!("line {lines}: '{}' is no line of a PCD header", shorten(line))),
+                _ => return Err(format!("line {lines}: '{}' is not a line of a PCD header", shorten(line))),
             }
         };
         let of = |key: &str| found.iter().find(|(own, _)| own == key).map(|(_, values)| &values[..]);
@@ -124,7 +124,7 @@ impl Header {
         let n = names.len();
         let numbers = |key: &str| -> std::result::Result<Option<Vec<u64>>, String> {
             let parse = |value: &String| {
-                value.parse().map_err(|_| format!("{key} '{}' is no whole number", shorten(value.as_bytes())))
+                value.parse().map_err(|_| format!("{key} '{}' is not a whole number", shorten(value.as_bytes())))
             };
             of(key).map(|values| values.iter().map(parse).collect()).transpose()
         };
@@ -137,11 +137,11 @@ impl Header {
         let counts = numbers("COUNT")?.unwrap_or_else(|| vec![1; n]);
         let kinds: Vec<char> = of("TYPE").unwrap_or_default().iter().filter_map(|kind| kind.chars().next()).collect();
         if n == 0 || [sizes.len(), counts.len(), kinds.len()].iter().any(|&len| len != n) {
-            return Err("its header must have FIELDS, and as many values in SIZE, TYPE and COUNT".into());
+            return Err("its header must have FIELDS, and the same number of values in SIZE, TYPE and COUNT".into());
         }
         let (width, height) = (scalar("WIDTH")?, scalar("HEIGHT")?.unwrap_or(1));
         let product =
-            width.map(|width| width.checked_mul(height).ok_or("has WIDTH x HEIGHT beyond 2^64")).transpose()?;
+            width.map(|width| width.checked_mul(height).ok_or("has WIDTH x HEIGHT above 2^64")).transpose()?;
         let points = match (scalar("POINTS")?, product) {
             (Some(points), Some(product)) if points != product => {
                 return Err(format!("has {points} POINTS, but WIDTH x HEIGHT is {product}"));
@@ -174,7 +174,7 @@ impl Header {
             ('U', 8) => Number::U64,
             (kind, size) => {
                 let name = shorten(self.names[field].as_bytes());
-                return Err(format!("field {name} has TYPE {kind} and SIZE {size}, which are no number"));
+                return Err(format!("field {name} has TYPE {kind} and SIZE {size}, which is not a number type"));
             }
         })
     }
@@ -195,9 +195,9 @@ fn is_padding(name: &str) -> bool {
 
 fn cloud<'a>(path: &'a Path, mut source: Source, header: &Header) -> Result<Cloud<'a>> {
     let record = header.record().filter(|&record| record > 0);
-    let record = record.ok_or_else(|| source.error("its header has points without bytes"))?;
+    let record = record.ok_or_else(|| source.error("its header declares points of 0 bytes"))?;
     let is_compressed = header.encoding == Encoding::Compressed;
-    let spool = if is_compressed { Some(uncompressed(path, &mut source, header, record)?) } else { None };
+    let temp_file = if is_compressed { Some(uncompressed(path, &mut source, header, record)?) } else { None };
     let first = if is_compressed { 0 } else { header.at };
     let (mut fields, mut before) = (vec![], 0);
     for (place, name) in header.names.iter().enumerate() {
@@ -222,7 +222,7 @@ fn cloud<'a>(path: &'a Path, mut source: Source, header: &Header) -> Result<Clou
     let cloud = Cloud {
         format: Format::Pcd,
         path,
-        spool,
+        temp_file,
         rows: header.points,
         big_endian: false,
         fields,
@@ -241,7 +241,7 @@ fn cloud<'a>(path: &'a Path, mut source: Source, header: &Header) -> Result<Clou
 /// whole pages.
 fn is_padding_left(source: &mut Source) -> Result<bool> {
     let (at, left) = (source.at(), source.left());
-    if left >= MOST_PADDING {
+    if left >= MAX_PADDING {
         return Ok(false);
     }
     let mut bytes = vec![0; left as usize];
@@ -251,16 +251,17 @@ fn is_padding_left(source: &mut Source) -> Result<bool> {
 }
 
 /// Decompresses the data of a file into a temporary file.
-fn uncompressed(path: &Path, source: &mut Source, header: &Header, record: u64) -> Result<Spool> {
+fn uncompressed(path: &Path, source: &mut Source, header: &Header, record: u64) -> Result<TempFile> {
     source.seek(header.at)?;
     let (packed, whole) = (u64::from(source.u32(false)?), u64::from(source.u32(false)?));
     let due = record.checked_mul(header.points);
     if due != Some(whole) {
         let (points, whole) = (header.points, whole);
-        return Err(source.error(format!("has {whole} bytes of data; {points} points of {record} bytes are promised")));
+        return Err(source
+            .error(format!("has {whole} bytes of data, but its header declares {points} points of {record} bytes")));
     }
-    if packed > source.left() || whole > packed.saturating_mul(MOST_BYTES) {
-        let message = format!("truncated: {packed} compressed bytes are due, and {} are there", source.left());
+    if packed > source.left() || whole > packed.saturating_mul(MAX_BYTES) {
+        let message = format!("truncated: expected {packed} compressed bytes, got {}", source.left());
         return Err(source.error(message));
     }
     let mut bytes = room(path, packed)?;
@@ -269,17 +270,17 @@ fn uncompressed(path: &Path, source: &mut Source, header: &Header, record: u64) 
     let mut data = room(path, whole)?;
     lzf::decode(&bytes, &mut data, whole as usize).map_err(|message| source.error(message))?;
     if data.len() as u64 != whole {
-        return Err(source.error(format!("has compressed data of {} bytes; {whole} are promised", data.len())));
+        return Err(source.error(format!("has compressed data of {} bytes; it must have {whole}", data.len())));
     }
-    Spool::of(Cursor::new(data), path)
+    TempFile::of(Cursor::new(data), path)
 }
 
 /// The format of PCD point clouds.
 pub(crate) struct Pcd;
 
 impl FileFormat for Pcd {
-    fn sniff(&self, prefix: &[u8]) -> bool {
-        sniff(prefix)
+    fn recognises_prefix(&self, prefix: &[u8]) -> bool {
+        recognises_prefix(prefix)
     }
 
     fn read(&self, path: &Path, reading: &Reading<'_>) -> Result<Snapshot> {
@@ -341,7 +342,7 @@ fn read_text(path: &Path, reading: &Reading<'_>, source: &Source, header: &Heade
                 continue;
             }
             if line.len() != place {
-                let message = format!("line {}: {} values where its header promises {place}", number, line.len());
+                let message = format!("line {}: {} values, but its header declares {place}", number, line.len());
                 return Err(Error::file(path, message));
             }
             places.iter().for_each(|&place| record.push_field(line[place]));

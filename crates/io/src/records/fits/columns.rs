@@ -8,7 +8,7 @@ use super::super::{Field, Kind};
 use super::header::{Hdu, real};
 
 /// The maximum number of columns of a table.
-const MOST_COLUMNS: u64 = 999;
+const MAX_COLUMNS: u64 = 999;
 /// The maximum number of characters of a number.
 const WIDEST_NUMBER: u64 = 256;
 
@@ -32,7 +32,7 @@ fn unit(table: &Hdu, column: u64) -> Option<String> {
 
 fn count(table: &Hdu) -> Result<u64, String> {
     let n = table.count("TFIELDS")?;
-    if n > MOST_COLUMNS { Err(format!("its keyword TFIELDS is {n}; there are at most {MOST_COLUMNS}")) } else { Ok(n) }
+    if n > MAX_COLUMNS { Err(format!("its keyword TFIELDS is {n}; it must be at most {MAX_COLUMNS}")) } else { Ok(n) }
 }
 
 /// Returns the mapping from stored to actual values, from `TSCAL` and `TZERO` of a column.
@@ -61,7 +61,7 @@ pub(super) fn binary(table: &Hdu) -> Result<Vec<Field>, String> {
     for column in 1..=count(table)? {
         let key = format!("TFORM{column}");
         let text = table.text(&key).ok_or_else(|| format!("its header has no keyword {key}"))?;
-        let wrong = || format!("its keyword {key} is '{}', which is no form of a column", shorten(text.as_bytes()));
+        let wrong = || format!("its keyword {key} is '{}', which is not a column format", shorten(text.as_bytes()));
         let (width, letter) = form(text).ok_or_else(wrong)?;
         let number =
             |number: Number| Ok::<_, String>((number.bytes(), Kind::Number(number, mapping(table, column, number)?)));
@@ -118,7 +118,7 @@ pub(super) fn texts(table: &Hdu) -> Result<Vec<TextColumn>, String> {
     for column in 1..=count(table)? {
         let key = format!("TFORM{column}");
         let text = table.text(&key).ok_or_else(|| format!("its header has no keyword {key}"))?;
-        let wrong = || format!("its keyword {key} is '{}', which is no form of a column", shorten(text.as_bytes()));
+        let wrong = || format!("its keyword {key} is '{}', which is not a column format", shorten(text.as_bytes()));
         let text = text.trim();
         let letter = text.chars().next().ok_or_else(wrong)?;
         let mut sizes = text.get(1..).ok_or_else(wrong)?.split('.');

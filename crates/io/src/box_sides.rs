@@ -18,12 +18,13 @@ fn cube(sides: &[f64]) -> std::result::Result<Option<f64>, String> {
         return Ok(Some(first).filter(|&side| side > 0.0));
     }
     let sides: Vec<String> = sides.iter().map(f64::to_string).collect();
-    let must = if is_valid { "only cubes are periodic" } else { "sides must be finite and not below 0" };
+    let must =
+        if is_valid { "the sides of a periodic box must be equal" } else { "sides must be finite and not below 0" };
     Err(format!("has a box with sides of {}; {must}", sides.join(", ")))
 }
 
 /// Returns the side of the periodic box, and a note if it is not a cube.
-pub(super) fn told(sides: &[f64]) -> (Option<f64>, Vec<String>) {
+pub(super) fn side_or_note(sides: &[f64]) -> (Option<f64>, Vec<String>) {
     cube(sides).map_or_else(|text| (None, vec![text]), |side| (side, vec![]))
 }
 
@@ -40,7 +41,7 @@ pub(super) fn of_chosen<T: PartialEq>(sides: &[f64], own: &[T], chosen: &[T], no
             if sides.iter().any(|&side| side != 0.0) {
                 let sides = sides.iter().map(f64::to_string).collect::<Vec<_>>().join(", ");
                 notes.push(format!(
-                    "the box of the file, with a side of {sides}, is not used: other columns than its coordinates are chosen. If \
+                    "the box of the file, with a side of {sides}, is not used: other columns than its coordinates are chosen; if \
                      these lie in it, give its side (Snapshot::box_size)"
                 ));
             }
@@ -67,10 +68,10 @@ impl ReadOptions {
         match cube(sides) {
             Ok(side) => Ok(side),
             Err(text) if self.open => {
-                notes.push(text + ": it is taken for open");
+                notes.push(text + ": it is treated as open");
                 Ok(None)
             }
-            Err(text) => Err(Error::file(path, text + "; as an open one it can be read (ReadOptions::open)")),
+            Err(text) => Err(Error::file(path, text + "; set ReadOptions::open to treat it as open")),
         }
     }
 }
@@ -87,10 +88,13 @@ mod tests {
             (Ok(None), Ok(None), Ok(Some(2.0)), Ok(Some(2.0)))
         );
         assert_eq!(
-            (told(&[2.0; 3]), told(&[2.0, 3.0, 2.0]).0, told(&[2.0, 3.0]).1.len()),
+            (side_or_note(&[2.0; 3]), side_or_note(&[2.0, 3.0, 2.0]).0, side_or_note(&[2.0, 3.0]).1.len()),
             ((Some(2.0), vec![]), None, 1)
         );
-        assert_eq!(of(&[2.0, 2.0, 3.5]), Err("has a box with sides of 2, 2, 3.5; only cubes are periodic".into()));
+        assert_eq!(
+            of(&[2.0, 2.0, 3.5]),
+            Err("has a box with sides of 2, 2, 3.5; the sides of a periodic box must be equal".into())
+        );
         let chosen = |sides: &[f64], chosen: &[&str]| {
             let mut notes = vec![];
             (of_chosen(sides, &["x", "y"], chosen, &mut notes), notes.len())

@@ -9,7 +9,7 @@ use crate::hdf5::fields::{Fields, IDS, Piece, VELOCITIES, group};
 use crate::hdf5::shape::Shape;
 
 /// A field that is read if it exists.
-pub(super) struct Wanted<'a> {
+pub(super) struct OptionalField<'a> {
     names: &'a [&'a str],
     /// The number of numbers per row.
     width: u64,
@@ -18,7 +18,7 @@ pub(super) struct Wanted<'a> {
     are_floats: bool,
 }
 
-impl Wanted<'_> {
+impl OptionalField<'_> {
     pub(super) const VELOCITIES: Self = Self { names: VELOCITIES, width: 3, what: "velocities", are_floats: true };
     pub(super) const IDS: Self = Self { names: IDS, width: 1, what: "ids", are_floats: false };
 }
@@ -26,7 +26,7 @@ impl Wanted<'_> {
 impl Piece<'_> {
     /// Returns the reason why an existing field cannot be used; `None` if it can be, or does not exist. Damage is
     /// reported when the field is read.
-    pub(super) fn unusable(&self, wanted: &Wanted<'_>) -> Result<Option<String>> {
+    pub(super) fn unusable(&self, wanted: &OptionalField<'_>) -> Result<Option<String>> {
         let group = group(self.particle_type);
         for name in wanted.names {
             let Some(dataset) = self.part.file.dataset(&group, name)? else { continue };
@@ -35,7 +35,7 @@ impl Piece<'_> {
                     Some(self.wrong_shape(&shape, wanted.width))
                 }
                 Ok(shape) if wanted.are_floats && shape.number.wholes().is_some() => {
-                    Some("must hold floats, and holds whole numbers".into())
+                    Some("must hold floats, but holds whole numbers".into())
                 }
                 Ok(_) => None,
                 Err(why) => Some(why).filter(|why| !why.contains("damaged") && !why.contains("cut off")),
@@ -49,9 +49,9 @@ impl Piece<'_> {
 impl Fields<'_> {
     /// Returns a field that either all particles or no particles have. A field with values other than `wanted` is
     /// left out, with a note in `notes`.
-    pub(super) fn optional(&self, wanted: &Wanted<'_>, notes: &mut Vec<String>) -> Result<Vec<Column>> {
+    pub(super) fn optional(&self, wanted: &OptionalField<'_>, notes: &mut Vec<String>) -> Result<Vec<Column>> {
         let (mut found, mut missing) = (vec![], None);
-        let Wanted { names, width, what, .. } = *wanted;
+        let OptionalField { names, width, what, .. } = *wanted;
         for piece in self.pieces(self.types) {
             if let Some(why) = piece.unusable(wanted)? {
                 notes.push(format!("{}: {why}: {what} are left out", piece.part.file.path.display()));

@@ -28,10 +28,10 @@ use crate::ply_header::{Element, Encoding, Header};
 /// The maximum number of bytes of a header.
 const LONGEST_HEADER: usize = 1 << 18;
 /// The maximum number of comments in the notes.
-const MOST_COMMENTS: usize = 5;
+const MAX_COMMENTS: usize = 5;
 
 /// Returns `true` if `prefix` begins a PLY file.
-fn sniff(prefix: &[u8]) -> bool {
+fn recognises_prefix(prefix: &[u8]) -> bool {
     let text = prefix.strip_prefix(b"\xef\xbb\xbf").unwrap_or(prefix);
     let Some(rest) = text.strip_prefix(b"ply") else { return false };
     // A column of a text table may have the name ply.
@@ -44,7 +44,7 @@ fn header(source: &mut Source) -> Result<Header> {
     let bytes = source.prefix(LONGEST_HEADER)?;
     let mark = if bytes.starts_with(b"\xef\xbb\xbf") { 3 } else { 0 };
     let mut header =
-        Header::parse(&bytes[mark..]).map_err(|message| source.error(format!("is no whole PLY file: {message}")))?;
+        Header::parse(&bytes[mark..]).map_err(|message| source.error(format!("is not a valid PLY file: {message}")))?;
     header.at += mark as u64;
     Ok(header)
 }
@@ -52,7 +52,8 @@ fn header(source: &mut Source) -> Result<Header> {
 /// Returns the index of the vertices among the elements.
 fn vertices(header: &Header, source: &Source) -> Result<usize> {
     let place = header.elements.iter().position(|element| element.name == "vertex" && element.count > 0);
-    let place = place.ok_or_else(|| source.error("has no points: no element vertex of its header has any"))?;
+    let place =
+        place.ok_or_else(|| source.error("has no points: its header must have an element vertex that is not empty"))?;
     let has =
         |axis: &str| header.elements[place].properties.iter().any(|property| property.name.eq_ignore_ascii_case(axis));
     match ["x", "y", "z"].iter().find(|axis| !has(axis)) {
@@ -62,9 +63,9 @@ fn vertices(header: &Header, source: &Source) -> Result<usize> {
 }
 
 fn notes(header: &Header) -> Vec<String> {
-    let mut notes: Vec<String> = header.comments.iter().take(MOST_COMMENTS).cloned().collect();
-    if header.comments.len() > MOST_COMMENTS {
-        notes.push(format!("{} more comments", header.comments.len() - MOST_COMMENTS));
+    let mut notes: Vec<String> = header.comments.iter().take(MAX_COMMENTS).cloned().collect();
+    if header.comments.len() > MAX_COMMENTS {
+        notes.push(format!("{} more comments", header.comments.len() - MAX_COMMENTS));
     }
     let others = header.elements.iter().filter(|element| element.name != "vertex" && element.count > 0);
     let others: Vec<String> =
@@ -82,7 +83,7 @@ fn cloud<'a>(path: &'a Path, source: &Source, header: &Header, big_endian: bool)
         let list = vertex.properties.iter().find(|property| property.length.is_some());
         let name = list.map_or("", |property| property.name.as_str());
         return Err(source.error(format!(
-            "the property {} of its vertices is a list: such points cannot be read",
+            "the property {} of its vertices is a list; it must be a number",
             shorten(name.as_bytes())
         )));
     };
@@ -101,7 +102,7 @@ fn cloud<'a>(path: &'a Path, source: &Source, header: &Header, big_endian: bool)
     let cloud = Cloud {
         format: Format::Ply,
         path,
-        spool: None,
+        temp_file: None,
         rows: vertex.count,
         big_endian,
         fields,
@@ -191,8 +192,8 @@ impl Seeker {
 pub(crate) struct Ply;
 
 impl FileFormat for Ply {
-    fn sniff(&self, prefix: &[u8]) -> bool {
-        sniff(prefix)
+    fn recognises_prefix(&self, prefix: &[u8]) -> bool {
+        recognises_prefix(prefix)
     }
 
     fn read(&self, path: &Path, reading: &Reading<'_>) -> Result<Snapshot> {
@@ -264,13 +265,13 @@ fn read_text(path: &Path, reading: &Reading<'_>, source: &Source, header: &Heade
         Ok(None)
     })?;
     if longer > 0 {
-        snapshot.notes.push(format!("vertices with values that no property has, which are not read: {longer}"));
+        snapshot.notes.push(format!("values without a property are not read; vertices that have them: {longer}"));
     }
     let (rest, due) = (lines.count_rest()?, lines_of(&header.elements[place + 1..]));
     if rest > due {
         snapshot.notes.push(format!("lines after the last element that are not read: {}", rest - due));
     } else if rest < due {
-        snapshot.notes.push(format!("truncated: {rest} of {due} lines of the elements that are not read are there"));
+        snapshot.notes.push(format!("truncated: {rest} of {due} lines of the unread elements exist"));
     }
     text::finish(path, snapshot, reading, None)
 }
@@ -287,7 +288,7 @@ fn push(line: &[u8], vertex: &Element, record: &mut Record) -> std::result::Resu
             continue;
         }
         let count = std::str::from_utf8(word).ok().and_then(|word| word.parse::<usize>().ok());
-        let count = count.ok_or_else(|| format!("'{}' is no length of a list", shorten(word)))?;
+        let count = count.ok_or_else(|| format!("'{}' is not the length of a list", shorten(word)))?;
         if count > 0 {
             words.nth(count - 1).ok_or_else(ends)?;
         }

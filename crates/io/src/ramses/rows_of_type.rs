@@ -6,8 +6,8 @@
 use ropewalk::Result;
 
 use crate::columns::Joined;
-use crate::fill::Rows;
 use crate::number_types::Target;
+use crate::read_columns::RowSource;
 
 /// The interval, in particles, at which cumulative counts of each type are stored.
 const STEP: usize = 1 << 14;
@@ -43,13 +43,13 @@ impl Types {
 }
 
 /// The rows of the particles of one type.
-pub(super) struct Picked<'a> {
+pub(super) struct RowsOfType<'a> {
     pub all: Joined<'a>,
     pub types: &'a Types,
     pub particle_type: u8,
 }
 
-impl<T: Target> Rows<T> for Picked<'_> {
+impl<T: Target> RowSource<T> for RowsOfType<'_> {
     fn len(&self) -> u64 {
         self.types.count(self.particle_type)
     }

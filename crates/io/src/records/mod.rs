@@ -21,21 +21,21 @@ mod text;
 
 use std::path::Path;
 
-use roles::{Unread, left_out, named};
+use roles::{UnreadableColumn, left_out, named};
 use ropewalk::units::{KnownUnits, LengthUnit, MassUnit, VelocityUnit};
 use ropewalk::{Error, Result};
 use rows::{Joined, Mapping, Slot, sum};
 
+use crate::box_sides::side_of_chosen;
 use crate::contents::{Contents, Field as ContentsField, Role, TypeContents};
-use crate::csv_columns::{self, Columns};
-use crate::fill::{Rows, fill};
-use crate::matter::Matter;
 use crate::messages::shorten;
 use crate::number_types::{Number, Target};
+use crate::read_columns::{RowSource, fill};
 use crate::reading::Reading;
-use crate::sides::side_of_chosen;
 use crate::source::room;
-use crate::spool::Spool;
+use crate::table_columns::{self, Columns};
+use crate::temp_file::TempFile;
+use crate::total_mass::TotalMass;
 use crate::type_column::TypeColumn;
 use crate::{Format, Masses, Points, ReadOptions, Snapshot, Table, ecsv};
 
@@ -80,7 +80,7 @@ struct Cloud<'a> {
     format: Format,
     path: &'a Path,
     /// The uncompressed records, if the file stores them compressed.
-    spool: Option<Spool>,
+    temp_file: Option<TempFile>,
     rows: u64,
     big_endian: bool,
     fields: Vec<Field>,
@@ -91,7 +91,7 @@ struct Cloud<'a> {
 }
 
 /// The roles of the columns.
-struct Choice {
+struct ColumnRoles {
     columns: Columns,
     slots: Vec<Slot>,
     /// The field of each slot.
@@ -103,7 +103,7 @@ struct Choice {
 impl Cloud<'_> {
     /// Returns the path of the file that contains the records.
     fn data(&self) -> &Path {
-        self.spool.as_ref().map_or(self.path, |spool| spool.path())
+        self.temp_file.as_ref().map_or(self.path, |temp_file| temp_file.path())
     }
 
     /// Returns an error that names the file.
@@ -122,7 +122,8 @@ impl Cloud<'_> {
         match self.fields.iter().find(|field| due(field).is_none_or(|due| due > len)) {
             None => Ok(()),
             Some(_) => {
-                let message = format!("truncated: its header promises {} points, and {len} bytes are there", self.rows);
+                let message =
+                    format!("truncated: its header declares {} points, but the file has {len} bytes", self.rows);
                 Err(self.error(message))
             }
         }
@@ -175,9 +176,9 @@ impl Cloud<'_> {
     }
 
     /// Chooses the columns that are read, by the options or by their names.
-    fn choose(&self, reading: &Reading<'_>) -> Result<Choice> {
+    fn choose(&self, reading: &Reading<'_>) -> Result<ColumnRoles> {
         let wanted = &reading.options.columns[..];
-        let (slots, owners) = self.slots(reading.is_of_fields || !wanted.is_empty());
+        let (slots, owners) = self.slots(reading.reads_fields || !wanted.is_empty());
         let names: Vec<String> = slots.iter().map(|slot| slot.name.clone()).collect();
         let own: Vec<String> = self.fields.iter().map(|field| field.name.clone()).collect();
         // A number, or the name of a field of several values, chooses all columns of the field.
@@ -190,7 +191,7 @@ impl Cloud<'_> {
                 chosen.push(slot);
                 continue;
             }
-            let fields = csv_columns::choose(std::slice::from_ref(name), &own, own.len());
+            let fields = table_columns::choose(std::slice::from_ref(name), &own, own.len());
             for field in fields.map_err(|message| self.error(message))? {
                 let before = chosen.len();
                 chosen.extend((0..slots.len()).filter(|&slot| owners[slot] == field));
@@ -200,7 +201,7 @@ impl Cloud<'_> {
                 }
             }
         }
-        let unread: Vec<Unread> = (0..self.fields.len())
+        let unread: Vec<UnreadableColumn> = (0..self.fields.len())
             .filter(|field| !owners.contains(field))
             .map(|field| (self.fields[field].name.clone(), self.what(field)))
             .collect();
@@ -213,18 +214,18 @@ impl Cloud<'_> {
         let columns = named(names, &unread, &chosen, reading).map_err(|message| self.error(message))?;
         let own = self.slots(false).0.into_iter().map(|slot| slot.name).collect();
         let own = Columns::named(own, &[]).map(|columns| columns.coordinates).unwrap_or_default();
-        Ok(Choice { columns, slots, owners, own })
+        Ok(ColumnRoles { columns, slots, owners, own })
     }
 
     /// Returns the units, the redshift, the box and the cosmology that the header states.
-    fn header(&self, choice: &Choice) -> Result<ecsv::Header> {
+    fn header(&self, choice: &ColumnRoles) -> Result<ecsv::Header> {
         let columns = choice.slots.iter().zip(&choice.owners);
         let columns = columns.map(|(slot, &owner)| (slot.name.as_str(), self.fields[owner].unit.as_deref()));
         header_of(self.path, columns, &self.entries, &choice.columns.called())
     }
 
     /// Returns notes on the file, on units that are not used, and on columns that are not read.
-    fn remarks(&self, choice: &Choice, reading: &Reading<'_>) -> Vec<String> {
+    fn remarks(&self, choice: &ColumnRoles, reading: &Reading<'_>) -> Vec<String> {
         let mut notes = self.notes.clone();
         let columns = &choice.columns;
         let unit = |slot: &usize| self.fields[choice.owners[*slot]].unit.as_deref();
@@ -235,10 +236,10 @@ impl Cloud<'_> {
                 format!("{name} in {}", unit(slot).map_or("no unit".into(), |unit| shorten(unit.as_bytes())))
             });
             any.then(|| {
-                format!("units that are not used: {}; numbers stay as they are", each.collect::<Vec<_>>().join(", "))
+                format!("units that are not used: {}; values are not converted", each.collect::<Vec<_>>().join(", "))
             })
         };
-        if !reading.is_of_fields {
+        if !reading.reads_fields {
             notes.extend(strange(&columns.coordinates, &|unit| unit.parse::<LengthUnit>().is_ok()));
             notes.extend(strange(&columns.velocities, &|unit| unit.parse::<VelocityUnit>().is_ok()));
             notes.extend(strange(columns.mass.as_slice(), &|unit| unit.parse::<MassUnit>().is_ok()));
@@ -255,7 +256,7 @@ impl Cloud<'_> {
         notes
     }
 
-    fn joined<'b>(&'b self, reading: &'b Reading<'b>, choice: &'b Choice, slots: &[usize]) -> Joined<'b> {
+    fn joined<'b>(&'b self, reading: &'b Reading<'b>, choice: &'b ColumnRoles, slots: &[usize]) -> Joined<'b> {
         Joined {
             reading,
             path: self.data(),
@@ -269,7 +270,7 @@ impl Cloud<'_> {
 
     fn gather<T: Target>(&self, joined: Joined<'_>) -> Result<Vec<T>> {
         let (reading, width) = (joined.reading, joined.slots.len());
-        fill(reading, self.path, width, &[Box::new(joined) as Box<dyn Rows<T> + '_>])
+        fill(reading, self.path, width, &[Box::new(joined) as Box<dyn RowSource<T> + '_>])
     }
 
     fn points(&self, joined: Joined<'_>) -> Result<Points> {
@@ -282,8 +283,8 @@ impl Cloud<'_> {
     }
 
     /// Returns the types of the rows, if there is a column of types.
-    fn types(&self, reading: &Reading<'_>, choice: &Choice) -> Result<Option<TypeColumn>> {
-        let Some(kind) = choice.columns.kind else { return Ok(None) };
+    fn types(&self, reading: &Reading<'_>, choice: &ColumnRoles) -> Result<Option<TypeColumn>> {
+        let Some(kind) = choice.columns.type_column else { return Ok(None) };
         let mut each: Vec<u8> = room(self.path, self.rows)?;
         each.resize(self.rows as usize, 0);
         self.joined(reading, choice, &[kind]).read(0, &mut each)?;
@@ -292,12 +293,12 @@ impl Cloud<'_> {
 
     /// Reads the points.
     fn read(&self, reading: &Reading<'_>) -> Result<Snapshot> {
-        let snapshot = self.read_records(reading).map_err(|error| match &self.spool {
-            Some(spool) => error.renamed(spool.path(), self.path),
+        let snapshot = self.read_records(reading).map_err(|error| match &self.temp_file {
+            Some(temp_file) => error.renamed(temp_file.path(), self.path),
             None => error,
         })?;
-        if let Some(spool) = &self.spool {
-            reading.forget(spool.path());
+        if let Some(temp_file) = &self.temp_file {
+            reading.forget(temp_file.path());
         }
         Ok(snapshot)
     }
@@ -305,21 +306,21 @@ impl Cloud<'_> {
     fn read_records(&self, reading: &Reading<'_>) -> Result<Snapshot> {
         let choice = self.choose(reading)?;
         let columns = &choice.columns;
-        let header = if reading.is_of_fields { ecsv::Header::default() } else { self.header(&choice)? };
+        let header = if reading.reads_fields { ecsv::Header::default() } else { self.header(&choice)? };
         let ecsv::Header { units, redshift, box_size, background, .. } = header;
         let options = ReadOptions { redshift: reading.options.redshift.or(redshift), ..reading.options.clone() };
         let has_velocities = options.velocities && !columns.velocities.is_empty();
         let unit = options.velocity_unit.or(units.velocity).filter(|_| has_velocities);
         let factor = unit.map(|unit| options.velocity_factor(unit, options.redshift, None)).transpose();
         let factor = factor.map_err(|error| self.error(error))?.unwrap_or(1.0);
-        reading.choose(self.types(reading, &choice)?);
+        reading.set_types(self.types(reading, &choice)?);
         let mut notes = self.remarks(&choice, reading);
         let box_size = match options.columns.is_empty() {
             true => box_size,
             false => side_of_chosen(box_size, &choice.own, &columns.coordinates, &mut notes),
         };
         let joined = |slots: &[usize]| self.joined(reading, &choice, slots);
-        let positions = Joined { is_finite: !reading.is_of_fields, ..joined(&columns.coordinates) };
+        let positions = Joined { is_finite: !reading.reads_fields, ..joined(&columns.coordinates) };
         let positions = self.points(positions)?;
         let velocities =
             has_velocities.then(|| self.points(Joined { factor, ..joined(&columns.velocities) })).transpose()?;
@@ -328,7 +329,7 @@ impl Cloud<'_> {
         let (mut masses, mut matter) = (Masses::Unknown, None);
         if let Some(mass) = columns.mass.filter(|_| options.masses) {
             masses = Masses::Each(self.gather(Joined { factor: 1.0 / reading.keep.fraction, ..joined(&[mass]) })?);
-            matter = reading.matter(Matter { share: Some(sum(&joined(&[mass]))?), ..Matter::default() });
+            matter = reading.matter(TotalMass { share: Some(sum(&joined(&[mass]))?), ..TotalMass::default() });
         }
         Ok(Snapshot {
             types: reading.type_runs(),
@@ -357,7 +358,7 @@ impl Cloud<'_> {
             Err(error) if reading.options.columns.is_empty() => {
                 let (slots, owners) = self.slots(false);
                 let notes = self.notes.iter().cloned().chain([error.to_string()]).collect();
-                (Choice { columns: Columns::default(), slots, owners, own: vec![] }, notes)
+                (ColumnRoles { columns: Columns::default(), slots, owners, own: vec![] }, notes)
             }
             Err(error) => return Err(error),
         };
@@ -376,8 +377,8 @@ impl Cloud<'_> {
         let fields: Vec<ContentsField> = self.fields.iter().enumerate().map(of).collect();
         let types = self.types(reading, &choice)?;
         let counts = types.as_ref().map_or(&[][..], TypeColumn::counts);
-        if let Some(spool) = &self.spool {
-            reading.forget(spool.path());
+        if let Some(temp_file) = &self.temp_file {
+            reading.forget(temp_file.path());
         }
         Ok(Contents {
             format: self.format,

@@ -53,7 +53,7 @@ pub(super) fn hdus(source: &mut Source) -> Result<(Vec<Hdu>, u64)> {
         let end = hdu.at.checked_add(size).filter(|&end| end <= source.len());
         let end = end.ok_or_else(|| {
             let there = source.left();
-            source.error(format!("truncated: HDU {} has {size} bytes of data, and {there} are there", hdu.number))
+            source.error(format!("truncated: expected {size} bytes of data in HDU {}, got {there}", hdu.number))
         })?;
         all.push(hdu);
         // The last block may lack its padding.
@@ -126,7 +126,7 @@ impl Hdu {
     /// Returns the value of a keyword as an integer; an error if it is not an integer.
     pub(super) fn whole(&self, keyword: &str) -> std::result::Result<Option<i64>, String> {
         let wrong =
-            |text: &str| format!("its keyword {keyword} is {}, which is no whole number", shorten(text.as_bytes()));
+            |text: &str| format!("its keyword {keyword} is {}, which is not a whole number", shorten(text.as_bytes()));
         match self.find(keyword) {
             None => Ok(None),
             Some(Value::Other(text)) => text.parse().map(Some).map_err(|_| wrong(text)),
@@ -136,7 +136,8 @@ impl Hdu {
 
     /// Returns the value of a keyword as a number; an error if it is not a number.
     pub(super) fn real(&self, keyword: &str) -> std::result::Result<Option<f64>, String> {
-        let wrong = |text: &str| format!("its keyword {keyword} is {}, which is no number", shorten(text.as_bytes()));
+        let wrong =
+            |text: &str| format!("its keyword {keyword} is {}, which is not a number", shorten(text.as_bytes()));
         match self.find(keyword) {
             None => Ok(None),
             Some(Value::Other(text)) => real(text).map(Some).ok_or_else(|| wrong(text)),
@@ -162,7 +163,7 @@ impl Hdu {
     fn size(&self) -> std::result::Result<u64, String> {
         let axes = self.count("NAXIS")?;
         if axes > 999 {
-            return Err(format!("its keyword NAXIS is {axes}; there are at most 999"));
+            return Err(format!("its keyword NAXIS is {axes}; it must be at most 999"));
         }
         let is_of_groups = self.is_true("GROUPS");
         let optional = |keyword: &str, default| {
@@ -176,14 +177,14 @@ impl Hdu {
             let n = self.count(&format!("NAXIS{axis}"))?;
             // The first axis of random groups has length 0, and is not counted.
             if !(is_of_groups && axis == 1 && n == 0) {
-                values = values.checked_mul(n).ok_or("its axes have more values than memory")?;
+                values = values.checked_mul(n).ok_or("its axes have a size that overflows 64 bits")?;
             }
         }
         let (groups, parameters) = (optional("GCOUNT", 1)?, optional("PCOUNT", 0)?);
         let bits = self.whole("BITPIX")?.unwrap_or_default().unsigned_abs();
         let bytes =
             values.checked_add(parameters).and_then(|n| n.checked_mul(groups)).and_then(|n| n.checked_mul(bits / 8));
-        bytes.ok_or_else(|| "its data have more bytes than memory".into())
+        bytes.ok_or_else(|| "its data have a size that overflows 64 bits".into())
     }
 }
 

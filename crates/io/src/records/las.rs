@@ -36,23 +36,25 @@ const SIZES: [u64; 11] = [20, 28, 26, 34, 57, 63, 30, 36, 38, 59, 67];
 fn cloud<'a>(path: &'a Path, mut source: Source) -> Result<Cloud<'a>> {
     let header = source.prefix(HEADER_4)?;
     if header.len() < HEADER {
-        return Err(source.error(format!("truncated: a LAS header has {HEADER} bytes, and {} are there", header.len())));
+        return Err(source.error(format!("truncated: expected a LAS header of {HEADER} bytes, got {}", header.len())));
     }
     let version = (header[24], header[25]);
     if version.0 != 1 || version.1 > 4 {
-        return Err(source.error(format!("is LAS {}.{}; 1.0 to 1.4 can be read", version.0, version.1)));
+        return Err(source.error(format!("is LAS {}.{}; it must be 1.0 to 1.4", version.0, version.1)));
     }
     let (size, first, stride, format) = (short(&header, 94), word(&header, 96), short(&header, 105), header[104]);
     if format & 0xc0 != 0 {
         return Err(source.error("is compressed (LAZ); uncompress it, as by laszip or pdal"));
     }
     let Some(&least) = SIZES.get(usize::from(format)) else {
-        return Err(source.error(format!("has points of format {format}; 0 to 10 can be read")));
+        return Err(source.error(format!("has points of format {format}; it must be 0 to 10")));
     };
     let is_new = version.1 == 4 && header.len() == HEADER_4 && size >= HEADER_4 as u64;
     let (old, new) = (word(&header, 107), if is_new { long(&header, 247) } else { 0 });
     if old != 0 && new != 0 && old != new {
-        return Err(source.error(format!("says that it has {old} points, and {new}")));
+        return Err(source.error(format!(
+            "contradicts itself: {old} points in the legacy field of its header, {new} in the 64-bit field"
+        )));
     }
     let rows = old.max(new);
     if stride < least || size < HEADER as u64 || first < size {
@@ -80,12 +82,21 @@ fn cloud<'a>(path: &'a Path, mut source: Source) -> Result<Cloud<'a>> {
         records.read(&mut source, &span)?;
     }
     let mut notes = records.notes();
-    notes.push("flags of points are not read: withheld and synthetic points are among the others".into());
+    notes.push("flags of points are not read: withheld and synthetic points are included".into());
     let end = first.saturating_add(rows.saturating_mul(stride)).max(records.end);
     notes.extend(source.note_after(end, "point or record"));
     let code = Some(text(&header[58..90])).filter(|code| !code.is_empty());
-    let cloud =
-        Cloud { format: Format::Las, path, spool: None, rows, big_endian: false, fields, entries: vec![], code, notes };
+    let cloud = Cloud {
+        format: Format::Las,
+        path,
+        temp_file: None,
+        rows,
+        big_endian: false,
+        fields,
+        entries: vec![],
+        code,
+        notes,
+    };
     cloud.check_length(source.len())?;
     Ok(cloud)
 }
@@ -146,7 +157,7 @@ fn others(format: u8, size: u64, stride: u64) -> Vec<(&'static str, u64, Kind)> 
 pub(crate) struct Las;
 
 impl FileFormat for Las {
-    fn sniff(&self, prefix: &[u8]) -> bool {
+    fn recognises_prefix(&self, prefix: &[u8]) -> bool {
         is_marked(prefix, MAGIC)
     }
 

@@ -19,7 +19,7 @@ use crate::messages::{list, shorten};
 
 /// The reason why columns are coordinates.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub(super) enum Taken {
+pub(super) enum CoordinateReason {
     /// Their names, or an explicit choice.
     #[default]
     ByName,
@@ -37,12 +37,12 @@ pub(super) struct Columns {
     pub width: usize,
     /// The names in the first line, or those by which columns were chosen; empty if there are none.
     pub names: Vec<String>,
-    pub taken: Taken,
+    pub taken: CoordinateReason,
     pub coordinates: Vec<usize>,
     pub velocities: Vec<usize>,
     pub id: Option<usize>,
     pub mass: Option<usize>,
-    pub kind: Option<usize>,
+    pub type_column: Option<usize>,
     /// The names of columns that are left out, with the reasons.
     pub left_out: Vec<(String, String)>,
     /// Sentences about columns that are read.
@@ -62,13 +62,13 @@ impl Columns {
     /// Returns the columns of a table of fields. `names` is empty if the table has no names.
     pub(super) fn fields(names: Vec<String>, width: usize, chosen: &[String]) -> Result<Self, String> {
         if width == 0 {
-            return Err("has no column that holds numbers".into());
+            return Err("has no column of numbers".into());
         }
         if chosen.is_empty() {
-            let (coordinates, taken) = ((0..width).collect(), Taken::AllFields);
+            let (coordinates, taken) = ((0..width).collect(), CoordinateReason::AllFields);
             return Ok(Self { width, names, taken, coordinates, ..Self::default() });
         }
-        let (coordinates, taken) = (choose(chosen, &names, width)?, Taken::Fields);
+        let (coordinates, taken) = (choose(chosen, &names, width)?, CoordinateReason::Fields);
         let names = if names.is_empty() { numbered(width) } else { names };
         Ok(Self { width, names, taken, coordinates, ..Self::default() })
     }
@@ -111,7 +111,7 @@ impl Columns {
             Some(coordinates) => columns.coordinates = coordinates,
             None => match (columns.find("x")?, columns.find("y")?) {
                 (Some(x), Some(y)) => columns.coordinates = [x, y].into_iter().chain(columns.find("z")?).collect(),
-                _ => columns.take_rest(no_numbers)?,
+                _ => columns.use_remaining(no_numbers)?,
             },
         }
         let lower: Vec<String> = columns.names.iter().map(|name| quantity(name).to_lowercase()).collect();
@@ -125,7 +125,7 @@ impl Columns {
         if is_chosen && columns.velocities.len() != columns.coordinates.len() {
             columns.velocities.clear();
         }
-        (columns.id, columns.mass, columns.kind) =
+        (columns.id, columns.mass, columns.type_column) =
             (columns.other("id")?, columns.other("mass")?, columns.other("type")?);
         if !is_chosen {
             columns.leave_out_unused(no_numbers);
@@ -137,13 +137,13 @@ impl Columns {
             let advice = match columns.coordinates.contains(&column) {
                 true => ADVICE,
                 false if columns.mass == Some(column) => {
-                    "Its name makes it the mass: rename it, or read no masses (ReadOptions::masses)"
+                    "its name makes it the mass: rename it, or disable masses (ReadOptions::masses)"
                 }
-                false => "Its name makes it a velocity: rename it, or read no velocities (ReadOptions::velocities)",
+                false => "its name makes it a velocity: rename it, or disable velocities (ReadOptions::velocities)",
             };
-            return Err(format!("column {name} holds {why}, which cannot be read as numbers. {advice}"));
+            return Err(format!("column {name} holds {why}, which cannot be read as numbers; {advice}"));
         }
-        for (role, what) in [(&mut columns.id, "ids"), (&mut columns.kind, "types")] {
+        for (role, what) in [(&mut columns.id, "ids"), (&mut columns.type_column, "types")] {
             if let Some((column, why)) = role.and_then(|column| Some((column, no_numbers(column)?))) {
                 columns.left_out.push((columns.names[column].clone(), format!("{why}, no {what}")));
                 *role = None;
@@ -161,7 +161,7 @@ impl Columns {
         let units: Vec<(usize, &str)> =
             read.filter_map(|&column| Some((column, quantity_and_unit(&self.names[column])?.1))).collect();
         let length = |&(column, unit): &(usize, &str)| {
-            let is_length = is_by_name && self.taken == Taken::ByName && self.coordinates.contains(&column);
+            let is_length = is_by_name && self.taken == CoordinateReason::ByName && self.coordinates.contains(&column);
             unit.parse::<LengthUnit>().ok().filter(|_| is_length)
         };
         let mut lengths = units.iter().filter_map(|of| Some((of.0, length(of)?)));
@@ -170,7 +170,7 @@ impl Columns {
         {
             let [first, other] = [first, other].map(|column| shorten(self.names[column].as_bytes()));
             return Err(format!(
-                "columns {first} and {other} have different units: coordinates must have one. {ADVICE}"
+                "columns {first} and {other} have different units; all coordinates must have the same unit; {ADVICE}"
             ));
         }
         let names: Vec<String> = units.iter().map(|(column, _)| shorten(self.names[*column].as_bytes())).collect();
@@ -182,8 +182,8 @@ impl Columns {
 
     /// Leaves out the column of types, since its value `text` is not a particle type.
     pub(super) fn leave_out_types(&mut self, text: &str) {
-        if let Some(column) = self.kind.take() {
-            self.leave_out(column, format!("'{text}' is no particle type"));
+        if let Some(column) = self.type_column.take() {
+            self.leave_out(column, format!("'{text}' is not a particle type"));
         }
     }
 
@@ -205,7 +205,7 @@ impl Columns {
         let found = self.coordinates.iter().find_map(|&column| Some((column, no_numbers(column)?)));
         found.map_or(Ok(()), |(column, why)| {
             let name = shorten(self.names[column].as_bytes());
-            Err(format!("column {name} holds {why}, which cannot be read as numbers. {FIELDS_ADVICE}"))
+            Err(format!("column {name} holds {why}, which cannot be read as numbers; {FIELDS_ADVICE}"))
         })
     }
 
@@ -216,7 +216,7 @@ impl Columns {
             (Role::Velocity, &self.velocities),
             (Role::Id, self.id.as_slice()),
             (Role::Mass, self.mass.as_slice()),
-            (Role::Type, self.kind.as_slice()),
+            (Role::Type, self.type_column.as_slice()),
         ];
         Role::of(column, &roles)
     }
@@ -232,7 +232,7 @@ impl Columns {
         for (role, is_wanted, why) in [
             (&mut self.id, options.ids && !is_only, "an id by its name"),
             (&mut self.mass, options.masses && !is_only, "a mass by its name"),
-            (&mut self.kind, !is_only || !options.types.is_empty(), "a type by its name"),
+            (&mut self.type_column, !is_only || !options.types.is_empty(), "a type by its name"),
         ] {
             unused.extend(role.take_if(|_| !is_wanted).map(|column| (column, why)));
         }
@@ -245,8 +245,8 @@ impl Columns {
     }
 
     /// Uses as coordinates the columns that neither their names nor their values exclude.
-    fn take_rest(&mut self, no_numbers: &dyn Fn(usize) -> Option<String>) -> Result<(), String> {
-        self.taken = Taken::Rest;
+    fn use_remaining(&mut self, no_numbers: &dyn Fn(usize) -> Option<String>) -> Result<(), String> {
+        self.taken = CoordinateReason::Rest;
         let mut known = vec![];
         for name in ["vx", "vy", "vz", "id", "mass", "type"] {
             known.extend(self.find(name)?);
@@ -272,7 +272,7 @@ impl Columns {
         for (column, why) in weights {
             if is_quantity {
                 let name = shorten(self.names[column].as_bytes());
-                self.remarks.push(format!("column {name} is taken for a coordinate. {ADVICE}"));
+                self.remarks.push(format!("column {name} is used as a coordinate; {ADVICE}"));
                 rest.push(column);
                 rest.sort_unstable();
             } else {
@@ -280,7 +280,7 @@ impl Columns {
             }
         }
         let named: Vec<(usize, &str)> = rest.iter().map(|&column| (column, self.names[column].as_str())).collect();
-        let sky = longitude_and_latitude(&named).map_err(|message| format!("{message}. {ADVICE}"))?;
+        let sky = longitude_and_latitude(&named).map_err(|message| format!("{message}; {ADVICE}"))?;
         if let Some(pair) = sky {
             let (kept, others) = rest.iter().partition(|column| pair.contains(column) || lower[**column] == "z");
             rest = kept;
@@ -299,12 +299,12 @@ impl Columns {
 
     /// Leaves out the columns without a role, if the coordinates have known names.
     fn leave_out_unused(&mut self, no_numbers: &dyn Fn(usize) -> Option<String>) {
-        if self.taken == Taken::Rest {
+        if self.taken == CoordinateReason::Rest {
             return;
         }
-        let Self { coordinates, velocities, id, mass, kind, .. } = &*self;
+        let Self { coordinates, velocities, id, mass, type_column, .. } = &*self;
         let used: Vec<usize> =
-            coordinates.iter().chain(velocities).chain(id).chain(mass).chain(kind).copied().collect();
+            coordinates.iter().chain(velocities).chain(id).chain(mass).chain(type_column).copied().collect();
         let axes: Vec<&str> = coordinates.iter().map(|&column| self.names[column].as_str()).collect();
         let why = format!("beside {}", axes.join(", "));
         let is_free = |column: &usize| {
@@ -344,7 +344,7 @@ impl Columns {
         if !(1..=10).contains(&dim) {
             let left_out = self.described();
             let left_out = if left_out.is_empty() { left_out } else { format!("; left out: {left_out}") };
-            return Err(format!("has {dim} columns of coordinates; points have 1 to 10{left_out}. {ADVICE}"));
+            return Err(format!("has {dim} columns of coordinates; points must have 1 to 10{left_out}; {ADVICE}"));
         }
         if speeds != 0 && speeds != dim {
             return Err(format!("has {dim} columns of coordinates, but {speeds} of velocities"));
@@ -364,9 +364,10 @@ impl Columns {
     /// Returns notes about the columns that are left out, and remarks about those that are read.
     pub(super) fn notes(&self) -> Vec<String> {
         let (described, mut notes) = (self.described(), self.remarks.clone());
-        let advice = if matches!(self.taken, Taken::Fields | Taken::AllFields) { FIELDS_ADVICE } else { ADVICE };
+        let are_fields = matches!(self.taken, CoordinateReason::Fields | CoordinateReason::AllFields);
+        let advice = if are_fields { FIELDS_ADVICE } else { ADVICE };
         if !described.is_empty() {
-            notes.insert(0, format!("columns left out: {described}. {advice}"));
+            notes.insert(0, format!("columns left out: {described}; {advice}"));
         }
         notes
     }
@@ -375,30 +376,30 @@ impl Columns {
     pub(super) fn advice(&self, column: usize) -> String {
         let name = self.names.get(column).map(|name| shorten(name.as_bytes()));
         match (self.taken, name) {
-            (Taken::ByName, Some(name)) => format!(", in the column {name}"),
-            (Taken::ByName | Taken::Rest | Taken::Fields, None) => String::new(),
-            (Taken::Rest, Some(name)) => format!(", in the column {name}. {ADVICE}"),
-            (Taken::Fields, Some(name)) => format!(", in the field {name}"),
-            (Taken::AllFields, Some(name)) => format!(", in the field {name}. {FIELDS_ADVICE}"),
-            (Taken::AllFields, None) => format!(". {FIELDS_ADVICE}"),
+            (CoordinateReason::ByName, Some(name)) => format!(", in the column {name}"),
+            (CoordinateReason::ByName | CoordinateReason::Rest | CoordinateReason::Fields, None) => String::new(),
+            (CoordinateReason::Rest, Some(name)) => format!(", in the column {name}; {ADVICE}"),
+            (CoordinateReason::Fields, Some(name)) => format!(", in the field {name}"),
+            (CoordinateReason::AllFields, Some(name)) => format!(", in the field {name}; {FIELDS_ADVICE}"),
+            (CoordinateReason::AllFields, None) => format!("; {FIELDS_ADVICE}"),
         }
     }
 
     /// Returns `true` if the coordinates are the columns to which no name assigns a role.
-    pub(super) fn is_rest(&self) -> bool {
-        self.taken == Taken::Rest
+    pub(super) fn is_fallback(&self) -> bool {
+        self.taken == CoordinateReason::Rest
     }
 
     /// Returns the positions of the columns that are read.
     pub(super) fn places(&self) -> impl Iterator<Item = &usize> {
-        let Self { coordinates, velocities, id, mass, kind, .. } = self;
-        coordinates.iter().chain(velocities).chain(id).chain(mass).chain(kind)
+        let Self { coordinates, velocities, id, mass, type_column, .. } = self;
+        coordinates.iter().chain(velocities).chain(id).chain(mass).chain(type_column)
     }
 
     /// Returns mutable positions of the columns that are read.
     pub(super) fn places_mut(&mut self) -> impl Iterator<Item = &mut usize> {
-        let Self { coordinates, velocities, id, mass, kind, .. } = self;
-        coordinates.iter_mut().chain(velocities).chain(id).chain(mass).chain(kind)
+        let Self { coordinates, velocities, id, mass, type_column, .. } = self;
+        coordinates.iter_mut().chain(velocities).chain(id).chain(mass).chain(type_column)
     }
 
     /// Returns the names of the columns of coordinates.
@@ -413,10 +414,9 @@ fn numbered(width: usize) -> Vec<String> {
 }
 
 /// Advice in messages about columns that were wrongly read as coordinates.
-pub(super) const ADVICE: &str = "Choose the columns that are coordinates (ReadOptions::columns)";
-
+pub(super) const ADVICE: &str = "choose the coordinate columns (ReadOptions::columns)";
 /// Advice in messages about columns that were wrongly read as fields.
-pub(super) const FIELDS_ADVICE: &str = "Choose the fields that are wanted (read_fields)";
+pub(super) const FIELDS_ADVICE: &str = "choose the fields to read (read_fields)";
 
 /// Returns the names of the columns that are coordinates without a choice; empty if there are none.
 pub(super) fn own_coordinates(names: &[String]) -> Vec<String> {

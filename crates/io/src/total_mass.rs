@@ -6,14 +6,14 @@ use ropewalk::halo::MassSum;
 
 /// The mass of all particles, as two sums.
 #[derive(Default)]
-pub(super) struct Matter {
+pub(super) struct TotalMass {
     /// The sum of masses in headers, which every part reads.
     pub known: MassSum,
     /// The sum of listed masses: of all lists, or of this part's share of them. `None` if there are no lists.
     pub share: Option<MassSum>,
 }
 
-impl Matter {
+impl TotalMass {
     /// Returns the sum for lists of masses that cannot be read.
     pub(super) fn broken() -> Self {
         Self { share: Some(MassSum::broken()), ..Self::default() }

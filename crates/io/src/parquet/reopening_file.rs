@@ -13,12 +13,12 @@ use parquet::file::reader::{ChunkReader, Length};
 use ropewalk::internals::cancel::check;
 
 /// A file that is opened again for each range that is read.
-pub(super) struct Opened {
+pub(super) struct ReopeningFile {
     pub path: PathBuf,
     pub len: u64,
 }
 
-impl Opened {
+impl ReopeningFile {
     fn at(&self, start: u64) -> io::Result<File> {
         let mut file = File::open(&self.path)?;
         file.seek(SeekFrom::Start(start))?;
@@ -26,13 +26,13 @@ impl Opened {
     }
 }
 
-impl Length for Opened {
+impl Length for ReopeningFile {
     fn len(&self) -> u64 {
         self.len
     }
 }
 
-impl ChunkReader for Opened {
+impl ChunkReader for ReopeningFile {
     type T = BufReader<File>;
 
     fn get_read(&self, start: u64) -> Result<Self::T> {
@@ -42,7 +42,7 @@ impl ChunkReader for Opened {
     fn get_bytes(&self, start: u64, length: usize) -> Result<Bytes> {
         // Allocate no more memory than the file has bytes.
         if start.checked_add(length as u64).is_none_or(|end| end > self.len) {
-            return Err(ParquetError::EOF(format!("{length} bytes are due at byte {start} of {}", self.len)));
+            return Err(ParquetError::EOF(format!("expected {length} bytes at byte {start} of {}", self.len)));
         }
         check();
         let mut bytes = vec![0; length];

@@ -15,7 +15,7 @@ const EXTENDED: u64 = 60;
 /// The maximum number of bytes that are read of a record.
 const LONGEST: u64 = 1 << 16;
 /// The maximum number of unit names in a note, and of characters of names.
-const MOST_UNITS: usize = 8;
+const MAX_UNITS: usize = 8;
 const LONGEST_NAMES: usize = 200;
 
 /// Returns the 16-bit number at byte `at`; 0 beyond the end.
@@ -128,7 +128,7 @@ fn of_well_known_text(wkt: &str) -> String {
         let is_opened = wkt.get(at + keyword.len()..).is_some_and(|rest| rest.starts_with(['[', '(']));
         if let Some(unit) = quoted(at).filter(|_| is_opened) {
             let unit = shorten(unit.as_bytes());
-            if !units.contains(&unit) && units.len() < MOST_UNITS {
+            if !units.contains(&unit) && units.len() < MAX_UNITS {
                 units.push(unit);
             }
         }
@@ -174,7 +174,7 @@ fn of_keys(data: &[u8]) -> Vec<String> {
         }
         (Some(1) | None, Some(projected), None) => notes.push(of(&system(projected))),
         (Some(1), None, Some(base)) => notes.push(of(&format!("a projection of {}", system(base)))),
-        (Some(1), None, None) => notes.push(of("a projection that is not named")),
+        (Some(1), None, None) => notes.push(of("an unnamed projection")),
         (Some(3), _, Some(base)) => notes.push(of(&format!("{}, geocentric", system(base)))),
         (Some(2) | None, None, Some(base)) => notes.push(of(&format!("{}, longitudes and latitudes", system(base)))),
         (None, None, None) => {}
@@ -192,7 +192,7 @@ fn of_keys(data: &[u8]) -> Vec<String> {
     }
     match (find(3076), find(4099)) {
         (Some(length), Some(height)) if length != height => notes.push(format!(
-            "x and y are in {}, but z is in {}: numbers stay as they are, and distances between points are wrong",
+            "x and y are in {}, but z is in {}: coordinates are not converted, so distances between points are wrong",
             unit(length),
             unit(height)
         )),

@@ -25,7 +25,7 @@ use crate::type_column::TypeColumn;
 const BAND: usize = 1 << 20;
 
 /// A run of rows of a column.
-pub(super) trait Rows<T>: Sync {
+pub(super) trait RowSource<T>: Sync {
     /// The number of rows. Their bytes have been checked against the length of the file.
     fn len(&self) -> u64;
 
@@ -43,7 +43,7 @@ pub(super) trait Rows<T>: Sync {
 }
 
 /// Rows of words that are contiguous in a file.
-pub(super) struct Plain<'a, W, F> {
+pub(super) struct ContiguousRows<'a, W, F> {
     pub reading: &'a Reading<'a>,
     pub path: &'a Path,
     /// The byte offset of the first row.
@@ -56,13 +56,13 @@ pub(super) struct Plain<'a, W, F> {
     pub word: std::marker::PhantomData<W>,
 }
 
-impl<W, F> Plain<'_, W, F> {
+impl<W, F> ContiguousRows<'_, W, F> {
     fn row_bytes(&self) -> u64 {
         (self.width * size_of::<W>()) as u64
     }
 }
 
-impl<W: Word, T, F: Fn(W) -> T + Sync> Rows<T> for Plain<'_, W, F>
+impl<W: Word, T, F: Fn(W) -> T + Sync> RowSource<T> for ContiguousRows<'_, W, F>
 where
     W: Sync,
 {
@@ -91,12 +91,12 @@ where
 }
 
 /// Rows that all have the same value.
-pub(super) struct Constant<T> {
+pub(super) struct ConstantRows<T> {
     pub rows: u64,
     pub value: T,
 }
 
-impl<T: Copy + Sync> Rows<T> for Constant<T> {
+impl<T: Copy + Sync> RowSource<T> for ConstantRows<T> {
     fn len(&self) -> u64 {
         self.rows
     }
@@ -117,7 +117,7 @@ impl<T: Copy + Sync> Rows<T> for Constant<T> {
 
 /// Rows of a piece that are read together.
 struct Band<'a, T> {
-    piece: &'a dyn Rows<T>,
+    piece: &'a dyn RowSource<T>,
     rows: Range<u64>,
     /// The index of the first row among the rows of all pieces.
     first: u64,
@@ -130,8 +130,8 @@ struct Band<'a, T> {
 }
 
 /// Rows of a piece that are read together, before memory for them is allocated.
-struct Cut<'a, T> {
-    piece: &'a dyn Rows<T>,
+struct PlannedBand<'a, T> {
+    piece: &'a dyn RowSource<T>,
     rows: Range<u64>,
     first: u64,
     place: u64,
@@ -140,13 +140,13 @@ struct Cut<'a, T> {
 }
 
 /// Returns the bands that contain kept rows within `places`, and the number of rows that are kept.
-fn cut<'a, T>(
+fn plan_bands<'a, T>(
     reading: &Reading<'_>,
-    pieces: &'a [Box<dyn Rows<T> + '_>],
+    pieces: &'a [Box<dyn RowSource<T> + '_>],
     types: Option<&TypeColumn>,
     places: &Range<u64>,
-) -> (Vec<Cut<'a, T>>, u64) {
-    let mut cuts = vec![];
+) -> (Vec<PlannedBand<'a, T>>, u64) {
+    let mut planned = vec![];
     let (mut row, mut place, mut kept) = (0u64, 0u64, 0u64);
     for piece in pieces {
         let (n, step, band) = (piece.len(), piece.step().max(1), piece.band().max(1));
@@ -165,12 +165,12 @@ fn cut<'a, T>(
                 rows = start + skipped..start + end;
             }
             if count > 0 {
-                cuts.push(Cut { piece: piece.as_ref(), rows, first: first_row, place: first_place, count });
+                planned.push(PlannedBand { piece: piece.as_ref(), rows, first: first_row, place: first_place, count });
             }
             (row, place, kept) = (row + all, place + wanted, kept + count);
         }
     }
-    (cuts, kept)
+    (planned, kept)
 }
 
 /// Returns the rows of all pieces, concatenated, with `width` values each. Only rows of the part that is read are
@@ -181,7 +181,7 @@ pub(super) fn fill<T: Pod + Send + Sync>(
     reading: &Reading<'_>,
     path: &Path,
     width: usize,
-    pieces: &[Box<dyn Rows<T> + '_>],
+    pieces: &[Box<dyn RowSource<T> + '_>],
 ) -> Result<Vec<T>> {
     let places = reading.places(wanted(reading, pieces));
     fill_places(reading, path, width, pieces, places)
@@ -193,14 +193,14 @@ pub(super) fn fill_whole<T: Pod + Send + Sync>(
     reading: &Reading<'_>,
     path: &Path,
     width: usize,
-    pieces: &[Box<dyn Rows<T> + '_>],
+    pieces: &[Box<dyn RowSource<T> + '_>],
 ) -> Result<Vec<T>> {
     let places = 0..wanted(reading, pieces);
     fill_places(reading, path, width, pieces, places)
 }
 
 /// Returns the number of rows of requested types.
-fn wanted<T>(reading: &Reading<'_>, pieces: &[Box<dyn Rows<T> + '_>]) -> u64 {
+fn wanted<T>(reading: &Reading<'_>, pieces: &[Box<dyn RowSource<T> + '_>]) -> u64 {
     let rows: u64 = pieces.iter().map(|piece| piece.len()).sum();
     reading.types().map_or(rows, |types| types.count(0..rows))
 }
@@ -209,20 +209,21 @@ fn fill_places<T: Pod + Send + Sync>(
     reading: &Reading<'_>,
     path: &Path,
     width: usize,
-    pieces: &[Box<dyn Rows<T> + '_>],
+    pieces: &[Box<dyn RowSource<T> + '_>],
     places: Range<u64>,
 ) -> Result<Vec<T>> {
     let types = reading.types().filter(|types| !types.is_all());
-    let (cuts, kept) = cut(reading, pieces, types, &places);
-    let values = kept.checked_mul(width as u64).ok_or_else(|| Error::file(path, "has more values than memory"))?;
+    let (planned, kept) = plan_bands(reading, pieces, types, &places);
+    let values =
+        kept.checked_mul(width as u64).ok_or_else(|| Error::file(path, "has a size that overflows 64 bits"))?;
     reading.expect(values * size_of::<T>() as u64);
     memory_limit::check(path, values.saturating_mul(size_of::<T>() as u64))?;
     // The system provides zeroed memory without writing it.
     let all = usize::try_from(values).ok().and_then(try_zeroed);
     let mut all: Vec<T> = all.ok_or_else(|| no_room::<T>(path, values))?;
     let mut left = all.as_mut_slice();
-    let mut bands = Vec::with_capacity(cuts.len());
-    for Cut { piece, rows, first, place, count } in cuts {
+    let mut bands = Vec::with_capacity(planned.len());
+    for PlannedBand { piece, rows, first, place, count } in planned {
         let (out, rest) = left.split_at_mut(count as usize * width);
         left = rest;
         bands.push(Band { piece, rows, first, place, types, places: places.clone(), out });

@@ -20,7 +20,7 @@ use crate::ecsv;
 use crate::messages::shorten;
 use crate::parquet::kind::Kind;
 use crate::parquet::{arrow, arrow_schema};
-use crate::typed_columns::Typed;
+use crate::typed_columns::TypedColumn;
 
 const ASTROPY: &str = "table_meta_yaml";
 const PANDAS: &str = "pandas";
@@ -43,11 +43,11 @@ const NUMBERS: [(&str, Limit); 6] = [
     ("particle_mass", Limit::Positive),
 ];
 /// The maximum number of entries that are named in a note.
-const MOST_NAMES: usize = 20;
+const MAX_NAMES: usize = 20;
 
 /// The metadata of a table.
 #[derive(Default)]
-pub(super) struct Said {
+pub(super) struct ParquetMetadata {
     /// Scalars with the keys that lead to them, in the form of an enhanced CSV header.
     pub values: Vec<(Vec<String>, String)>,
     /// Columns that are indexes of pandas.
@@ -77,7 +77,7 @@ fn is_none(keys: &[String], value: &str) -> bool {
     of.is_some_and(|(_, must)| *must == Limit::PositiveOrZero) && value.trim().parse() == Ok(0.0)
 }
 
-impl Said {
+impl ParquetMetadata {
     pub(super) fn of(path: &Path, metadata: &FileMetaData) -> Result<Self> {
         let entries = || metadata.key_value_metadata().into_iter().flatten();
         let value = |key: &str| entries().find(|entry| entry.key == key)?.value.as_deref();
@@ -115,8 +115,8 @@ impl Said {
             }
         }
         if !unused.is_empty() {
-            let more = if unused.len() > MOST_NAMES { ", .." } else { "" };
-            unused.truncate(MOST_NAMES);
+            let more = if unused.len() > MAX_NAMES { ", .." } else { "" };
+            unused.truncate(MAX_NAMES);
             said.notes.push(format!("entries of its metadata that are not used: {}{more}", unused.join(", ")));
         }
         said.check(path)?;
@@ -130,8 +130,8 @@ impl Said {
     }
 
     /// Returns the description of a column with this name and kind.
-    pub(super) fn typed(&self, name: String, kind: Kind) -> Typed {
-        Typed {
+    pub(super) fn typed(&self, name: String, kind: Kind) -> TypedColumn {
+        TypedColumn {
             is_index: self.indexes.contains(&name) || name.starts_with("__index_level_"),
             unread: (!kind.is_read()).then(|| kind.name()),
             is_of_numbers: !matches!(kind, Kind::Other(_)),

@@ -27,7 +27,7 @@ const KEYWORDS: [&[u8]; 13] =
 
 /// Returns `true` if `prefix` begins an OBJ file: its first line begins with a keyword, and one of its lines is a
 /// vertex.
-fn sniff(prefix: &[u8]) -> bool {
+fn recognises_prefix(prefix: &[u8]) -> bool {
     let text = prefix.strip_prefix(b"\xef\xbb\xbf").unwrap_or(prefix);
     let is_vertex =
         |line: &[&[u8]]| line.len() >= 4 && line[0] == b"v" && line[1..4].iter().all(|word| number(word).is_ok());
@@ -48,8 +48,8 @@ fn sniff(prefix: &[u8]) -> bool {
 pub(crate) struct Obj;
 
 impl FileFormat for Obj {
-    fn sniff(&self, prefix: &[u8]) -> bool {
-        sniff(prefix)
+    fn recognises_prefix(&self, prefix: &[u8]) -> bool {
+        recognises_prefix(prefix)
     }
 
     fn read(&self, path: &Path, reading: &Reading<'_>) -> Result<Snapshot> {

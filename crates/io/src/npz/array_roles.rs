@@ -11,18 +11,18 @@ use ropewalk::{Error, Result};
 
 use crate::array_names::{BOX, COSMOLOGY, IDS, MASSES, POSITIONS, REDSHIFT, TYPES, VELOCITIES};
 use crate::contents::Role;
-use crate::csv_columns::choose;
 use crate::npz::archive::Archive;
 use crate::reading::Reading;
+use crate::table_columns::choose;
 
 /// The maximum number of values of an array that applies to the whole archive.
-pub(super) const MOST_NUMBERS: u64 = 3;
+pub(super) const MAX_NUMBERS: u64 = 3;
 /// The maximum number of names in a note.
-const MOST_NAMES: usize = 20;
+const MAX_NAMES: usize = 20;
 
 /// The arrays of each role.
 #[derive(Default)]
-pub(super) struct Choice {
+pub(super) struct ArrayRoles {
     pub positions: Vec<usize>,
     pub velocities: Vec<usize>,
     pub ids: Option<usize>,
@@ -69,7 +69,7 @@ pub(super) fn own_positions(archive: &Archive<'_>) -> Option<Vec<usize>> {
     own.or_else(coordinates).or_else(|| matrix(archive, "data").map(one)).or_else(only)
 }
 
-impl Choice {
+impl ArrayRoles {
     pub(super) fn new(archive: &Archive<'_>, reading: &Reading<'_>) -> Result<Self> {
         let chosen = &reading.options.columns[..];
         let refuse = |message: String| Error::file(archive.path, message);
@@ -78,12 +78,12 @@ impl Choice {
                 archive.arrays.iter().take(20).map(|array| array.name.escape_debug().to_string()).collect();
             if names.is_empty() { "none".to_string() } else { names.join(", ") }
         };
-        let positions = if chosen.is_empty() && reading.is_of_fields {
+        let positions = if chosen.is_empty() && reading.reads_fields {
             archive.longest()?
         } else if chosen.is_empty() {
             own_positions(archive).ok_or_else(|| {
                 refuse(format!(
-                    "is a zip archive without an array named positions (pos, coordinates, points), a matrix X or data, or arrays x and y of one axis; its arrays: {}. Choose those \
+                    "is a zip archive without an array named positions (pos, coordinates, points), a matrix X or data, or arrays x and y of one axis; its arrays: {}; choose those \
                      that are coordinates (ReadOptions::columns)",
                     names()
                 ))
@@ -92,13 +92,13 @@ impl Choice {
             let names: Vec<String> = archive.arrays.iter().map(|array| array.name.clone()).collect();
             choose(chosen, &names, names.len()).map_err(refuse)?
         };
-        if reading.is_of_fields {
+        if reading.reads_fields {
             return Self { positions, ..Self::default() }.check(archive, reading);
         }
         let rest = |array: &usize| !positions.contains(array);
         // An array with one value per particle, such as smoothing lengths `h`, is not a number of the whole archive.
         let rows = |array: usize| archive.header(array).ok().map(|header| header.points);
-        let particles = positions.first().and_then(|&array| rows(array)).filter(|&rows| rows > MOST_NUMBERS);
+        let particles = positions.first().and_then(|&array| rows(array)).filter(|&rows| rows > MAX_NUMBERS);
         let is_of_all = |&array: &usize| particles.is_none() || rows(array) != particles;
         let has_more = !reading.options.coordinates_only;
         let of_particles = |names: &[&str]| archive.find(names).filter(rest).filter(|_| has_more);
@@ -125,15 +125,15 @@ impl Choice {
     /// Checks that all arrays have the same number of rows, and that velocities have as many components as positions.
     fn check(mut self, archive: &Archive<'_>, reading: &Reading<'_>) -> Result<Self> {
         let Some(&first) = self.positions.first() else {
-            let message = if reading.is_of_fields { "has no arrays of numbers" } else { "has no positions" };
+            let message = if reading.reads_fields { "has no arrays of numbers" } else { "has no positions" };
             return Err(Error::file(archive.path, message));
         };
         let rows = archive.header(first)?.points;
         let width =
             |arrays: &[usize]| arrays.iter().map(|&array| Ok(archive.header(array)?.dim)).sum::<Result<usize>>();
         let dim = width(&self.positions)?;
-        if !(1..=10).contains(&dim) && !reading.is_of_fields {
-            return Err(archive.error(first, format!("and others have {dim} coordinates; points have 1 to 10")));
+        if !(1..=10).contains(&dim) && !reading.reads_fields {
+            return Err(archive.error(first, format!("and others have {dim} coordinates; points must have 1 to 10")));
         }
         let speeds = width(&self.velocities)?;
         if speeds != dim && !reading.options.columns.is_empty() {
@@ -141,7 +141,7 @@ impl Choice {
         } else if speeds != dim && speeds != 0 {
             return Err(Error::file(
                 archive.path,
-                format!("has {dim} coordinates a point, but {speeds} components of velocities"),
+                format!("has {dim} coordinates per point, but {speeds} components of velocities"),
             ));
         }
         for &array in
@@ -174,10 +174,10 @@ impl Choice {
             .map(|place| archive.arrays[place].name.escape_debug().to_string())
             .collect();
         let mut notes = vec![];
-        for (what, names) in [("arrays", &unused), ("members that are no arrays", &archive.others)] {
+        for (what, names) in [("arrays", &unused), ("members that are not arrays", &archive.others)] {
             if !names.is_empty() {
-                let more = if names.len() > MOST_NAMES { ", .." } else { "" };
-                let names: Vec<&str> = names.iter().take(MOST_NAMES).map(String::as_str).collect();
+                let more = if names.len() > MAX_NAMES { ", .." } else { "" };
+                let names: Vec<&str> = names.iter().take(MAX_NAMES).map(String::as_str).collect();
                 notes.push(format!("{what} that are not used: {}{more}", names.join(", ")));
             }
         }

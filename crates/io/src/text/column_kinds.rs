@@ -9,7 +9,7 @@ use std::path::Path;
 use ropewalk::{Error, Result};
 
 use crate::messages::shorten;
-use crate::text::comments::Unused;
+use crate::text::comments::UnusedComments;
 use crate::text::layout::Layout;
 use crate::text::lines::{Lines, Record};
 use crate::text::values::{begins_like_a_number, is_missing, is_rounded, is_whole, number};
@@ -54,14 +54,14 @@ pub(super) struct ColumnSurvey {
 }
 
 /// The kinds of the columns of a table.
-pub(super) struct Survey {
+pub(super) struct ColumnKinds {
     pub rows: u64,
     pub columns: Vec<ColumnSurvey>,
     /// The comments that are not used, including those before the rows.
-    pub comments: Unused,
+    pub comments: UnusedComments,
 }
 
-impl Survey {
+impl ColumnKinds {
     pub(super) fn of(path: &Path, layout: &Layout, purpose: Purpose) -> Result<Self> {
         let refuse = |message: String| Error::file(path, message);
         let comments = layout.comments.clone();

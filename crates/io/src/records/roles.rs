@@ -4,12 +4,12 @@
 //! and notes on the others.
 
 use crate::ReadOptions;
-use crate::csv_columns::Columns;
 use crate::messages::{list, shorten};
 use crate::reading::Reading;
+use crate::table_columns::Columns;
 
 /// A column without numbers: its name, and the kind of its values, as in messages.
-pub(super) type Unread = (String, String);
+pub(super) type UnreadableColumn = (String, String);
 
 /// Returns the columns of points or fields of a table. `names` are its columns of numbers. The columns `unread`,
 /// without numbers, get the positions after these, and no role.
@@ -17,12 +17,12 @@ pub(super) type Unread = (String, String);
 /// Errors: as [`Columns::named_of`]. For example, a column `x` of text is an error, and no other column replaces it.
 pub(super) fn named(
     mut names: Vec<String>,
-    unread: &[Unread],
+    unread: &[UnreadableColumn],
     chosen: &[String],
     reading: &Reading<'_>,
 ) -> std::result::Result<Columns, String> {
     let width = names.len();
-    if reading.is_of_fields {
+    if reading.reads_fields {
         return Columns::fields(names, width, chosen);
     }
     names.extend(unread.iter().map(|(name, _)| name.clone()));

@@ -11,10 +11,10 @@ use crate::messages::shorten;
 use crate::reading::Reading;
 use crate::reduce::reduced;
 use crate::source::{Cancellable, line_end};
-use crate::text::{Record, Rows, with_velocities};
+use crate::text::{Record, TableBuilder, with_velocities};
 use crate::{Contents, Format, Snapshot};
 
-use super::roles::{Unread, left_out, named};
+use super::roles::{UnreadableColumn, left_out, named};
 
 /// The maximum number of bytes of a line.
 const LONGEST_LINE: u64 = 1 << 16;
@@ -26,7 +26,7 @@ pub(super) struct TextCloud<'a> {
     /// The names of the columns of numbers.
     pub names: Vec<String>,
     /// The columns without numbers, which the rows passed to `read` do not contain.
-    pub unread: Vec<Unread>,
+    pub unread: Vec<UnreadableColumn>,
     /// The maximum number of rows, for which memory is reserved at once.
     pub most_rows: u64,
     pub notes: Vec<String>,
@@ -43,13 +43,13 @@ impl TextCloud<'_> {
         let options = reading.options;
         let refuse = |message: String| Error::file(self.path, message);
         let columns = named(self.names.clone(), &self.unread, &options.columns, reading).map_err(refuse)?;
-        let coordinates = if reading.is_of_fields { vec![] } else { columns.coordinates.clone() };
-        let (used, has_types) = (columns.places().copied().collect::<Vec<usize>>(), columns.kind.is_some());
+        let coordinates = if reading.reads_fields { vec![] } else { columns.coordinates.clone() };
+        let (used, has_types) = (columns.places().copied().collect::<Vec<usize>>(), columns.type_column.is_some());
         let others =
             (0..self.names.len()).filter(|place| !used.contains(place)).map(|place| self.names[place].as_str());
         let mut notes = self.notes.clone();
         notes.extend(left_out(&others.collect::<Vec<_>>()));
-        let mut rows = Rows::new(self.path, columns, self.most_rows, options)?;
+        let mut rows = TableBuilder::new(self.path, columns, self.most_rows, options)?;
         let mut record = Record::default();
         loop {
             record.clear();
@@ -66,7 +66,7 @@ impl TextCloud<'_> {
             if let Some(&column) = wrong {
                 let word = shorten(record.get(column));
                 let name = shorten(self.names[column].as_bytes());
-                return Err(refuse(format!("{place}, column {name}: {word} is no coordinate")));
+                return Err(refuse(format!("{place}, column {name}: {word} is not a coordinate")));
             }
             rows.push(&record).map_err(|message| refuse(format!("{place}: {message}")))?;
         }
@@ -75,7 +75,7 @@ impl TextCloud<'_> {
         }
         match rows.counts() {
             Some(counts) => _ = reading.wanted_types(self.path, &counts)?,
-            None if has_types => reading.refuse_types("a value of column type"),
+            None if has_types => reading.note_unread_types("a value of column type"),
             None => {}
         }
         Ok(Snapshot { format: self.format, notes, ..rows.finish() })
