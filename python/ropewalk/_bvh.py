@@ -23,6 +23,7 @@ class Lists(NamedTuple):
     ----------
     offsets : ndarray of int64, shape (lists + 1,)
         The start of each list in `indices`, and the end of the last list.
+
     indices : ndarray of int32 (int64 from 2**31 points on)
         The concatenated lists.
 
@@ -68,6 +69,7 @@ class Pairs(NamedTuple):
     ----------
     indices : ndarray of int32 (int64 from 2**31 points on), shape (pairs, 2)
         The points of each pair, the lower index first.
+
     distances : ndarray of float64, shape (pairs,)
         The distance between the points of each pair, in the unit of the points.
 
@@ -92,9 +94,11 @@ class Bvh:
         Points of 1 to 10 coordinates. ``float32`` and ``float64`` arrays in C order are not copied, other arrays are copied once.
         Later changes of the array do not affect results of the tree. `points` shows them, though, and pickles and copies of the
         tree are rebuilt from the changed array.
+
     box_size : float or sequence of `dim` floats, optional
         The sides of the periodic box, in the unit of the points. Distances are to the nearest periodic image, and points and queries
         may lie outside the box. Default: open space.
+
     n_jobs : int, optional
         The number of threads for building the tree and for queries; -1 means all processors. Default: the number set by `set_threads`.
 
@@ -183,6 +187,7 @@ class Bvh:
         ----------
         centers : array_like of shape (m, dim) or (dim,)
             The centers.
+
         radius : float or array_like of shape (m,)
             One radius for all centers, or one for each.
 
@@ -234,8 +239,10 @@ class Bvh:
         ----------
         queries : array_like of shape (m, dim) or (dim,)
             The query points.
+
         k : int
             The number of neighbours.
+
         radius : float
             The maximum distance of a neighbour, inclusive.
 
@@ -244,6 +251,7 @@ class Bvh:
         distances : ndarray of shape (m, k), float64
             Distances in the unit of the points, padded with ``inf`` if there are fewer than `k` neighbours. The shape is (k,) for a
             single query of shape (dim,).
+
         indices : ndarray of the same shape, int64
             Indices of the neighbours, padded with ``len(bvh)`` as in scipy.
 
@@ -277,8 +285,10 @@ class Bvh:
         ----------
         k : int
             The number of neighbours.
+
         include_self : bool
             If `True`, a point is its own neighbour. Its copies are neighbours in either case.
+
         radius : float
             The maximum distance of a neighbour, inclusive.
 
@@ -286,6 +296,7 @@ class Bvh:
         -------
         distances : ndarray of shape (n, k), float64
             Distances in the unit of the points, padded with ``inf`` if there are fewer than `k` neighbours.
+
         indices : ndarray of shape (n, k), int64
             Indices of the neighbours, padded with ``len(bvh)``.
 
@@ -353,6 +364,7 @@ class Bvh:
         ------
         ValueError
             If the radius is negative or not finite.
+
         MemoryError
             If the pairs do not fit into memory. This is detected before any pair is stored.
 
@@ -373,8 +385,10 @@ class Bvh:
         ----------
         queries : array_like of shape (m, dim), optional
             The query points. Default: the points of the tree.
+
         radius : float
             The radius, inclusive.
+
         include_self : bool
             If `True`, a point is in its own list. Ignored if `queries` is given.
 

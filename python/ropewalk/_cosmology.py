@@ -27,18 +27,24 @@ def halos_above(
     ----------
     masses : float or array of shape (n,)
         Masses in Msun/h, positive and ascending.
+
     fit : {"warren2006", "tinker2008"}
         The fit: Warren et al. 2006 for friends of friends with a linking length of 0.2 mean separations, or Tinker et al. 2008 for
         spheres of 200 times the mean density (``"200m"``).
+
     redshift : float
         The redshift, above -1.
+
     omega_m, omega_lambda, omega_b : float
         The densities of matter, of the cosmological constant and of baryons today, over the critical density. Matter includes the
         baryons. Default of `omega_lambda`: a flat universe.
+
     h : float
         The Hubble constant in 100 km/s/Mpc.
+
     sigma_8 : float
         The standard deviation of the linear density today in spheres of 8 Mpc/h.
+
     n_s : float
         The slope of the primordial power spectrum.
 

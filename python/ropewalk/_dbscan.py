@@ -36,26 +36,37 @@ def dbscan(
     ----------
     X : array_like of shape (n, d)
         Points of 1 to 10 coordinates. ``float32`` and ``float64`` in C order are not copied; other numbers become ``float64``.
+
     eps : float, default 0.5
         The maximum distance between neighbours, inclusive, in the unit of `X`.
+
     min_samples : int, default 5
         The minimum number of points within `eps` of a core point, the core point included.
+
     metric : {"minkowski", "euclidean", "l2"}, default "minkowski"
         The Euclidean distance, under any of its names. Other metrics are rejected.
+
     metric_params : dict, optional
         Present for API consistency with scikit-learn; must be empty.
+
     algorithm : {"auto", "ball_tree", "kd_tree", "brute"}, default "auto"
         Ignored; present for API consistency with scikit-learn.
+
     leaf_size : int, default 30
         Ignored; present for API consistency with scikit-learn.
+
     p : float, default 2
         Must be 2 if the metric is ``"minkowski"``; otherwise ignored.
+
     sample_weight : array_like of shape (n,), or float, optional
         A weight for each point, finite and not negative. A point is core if the weights within `eps` sum to at least `min_samples`.
+
     box_size : float or array_like of shape (d,), optional
         The sides of the periodic box, each at least twice `eps`. Default: open space.
+
     n_jobs : int, optional
         The number of threads: -1 for all processors, -2 for all but one. Default: the number set by `ropewalk.set_threads`.
+
     device : {"cpu", "cuda", "cuda:1", ...}, optional
         The device to run on. Default: the device that holds `X`.
 
@@ -63,6 +74,7 @@ def dbscan(
     -------
     core_samples : ndarray of int64
         The indices of the core points, ascending.
+
     labels : ndarray of int32, shape (n,)
         The cluster of each point, -1 for noise. Clusters are numbered by their smallest core point. A border point within `eps`
         of several clusters belongs to the one with the lowest number.
@@ -126,23 +138,32 @@ class DBSCAN(_base.WeightedClusterer):
     ----------
     eps : float, default 0.5
         The maximum distance between neighbours, inclusive, in the unit of the points. With 0 only copies of a point are neighbours.
+
     min_samples : int, default 5
         The minimum number of points within `eps` of a core point, the core point included.
+
     metric : {"euclidean", "l2", "minkowski"}, default "euclidean"
         The Euclidean distance, under any of its names. `fit` rejects other metrics.
+
     metric_params : dict, optional
         Present for API consistency with scikit-learn; must be empty.
+
     algorithm : {"auto", "ball_tree", "kd_tree", "brute"}, default "auto"
         Ignored; present for API consistency with scikit-learn.
+
     leaf_size : int, default 30
         Ignored; present for API consistency with scikit-learn.
+
     p : float, optional
         Must be 2 if the metric is ``"minkowski"``; otherwise ignored.
+
     box_size : float or array_like of shape (n_features,), optional
         The sides of the periodic box, each at least twice `eps`. Default: open space.
+
     n_jobs : int, optional
         The number of threads: -1 for all processors, -2 for all but one. Default: the number set by `ropewalk.set_threads`
         (in scikit-learn: 1).
+
     device : {"cpu", "cuda", "cuda:1", ...}, optional
         The device to run on. Default: the device that holds the points.
 
@@ -150,12 +171,16 @@ class DBSCAN(_base.WeightedClusterer):
     ----------
     labels_ : ndarray of int32, shape (n_samples,)
         The cluster of each point, -1 for noise. Clusters are numbered by their smallest core point.
+
     core_sample_indices_ : ndarray of int64, shape (n_core_samples,)
         The indices of the core points, ascending.
+
     components_ : ndarray of shape (n_core_samples, n_features)
         Copies of the core points, in the type of `X`. Not set if the clusters were found on a device or across ranks.
+
     n_features_in_ : int
         The number of coordinates per point.
+
     feature_names_in_ : ndarray of str, shape (n_features_in_,)
         The names of a data frame's columns, if all are strings.
 
@@ -219,11 +244,14 @@ class DBSCAN(_base.WeightedClusterer):
         ----------
         X : array_like of shape (n_samples, n_features)
             Points. ``float32`` and ``float64`` in C order are not copied.
+
         y : ignored
             Ignored; present for API consistency with scikit-learn.
+
         sample_weight : array_like of shape (n_samples,), or float, optional
             A weight for each point, finite and not negative, not all zero. A point is core if the weights within `eps` sum to at
             least `min_samples`. Not supported with `comm`.
+
         comm : mpi4py.MPI.Intracomm, optional
             The communicator of the ranks that share the points. `X` holds the points of this rank, possibly none. All ranks call `fit`
             with the same parameters. A rank without points passes an empty array with the same number of coordinates and the same
@@ -239,8 +267,10 @@ class DBSCAN(_base.WeightedClusterer):
         ValueError
             If the points, a parameter or the weights are invalid. With `comm`, all ranks raise it if the arguments of one rank are
             invalid, or if the parameters differ between ranks.
+
         TypeError
             If `comm` is not a communicator.
+
         RuntimeError
             If the communicator fails.
 
@@ -294,8 +324,10 @@ class DBSCAN(_base.WeightedClusterer):
         ------
         NotFittedError
             If `fit` has not been called.
+
         RuntimeError
             If the clusters were found on a device or across ranks.
+
         ValueError
             If the points are invalid.
 

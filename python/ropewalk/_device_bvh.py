@@ -20,6 +20,7 @@ class DeviceLists(NamedTuple):
     ----------
     offsets : DeviceArray of int32, shape (lists + 1,)
         The start of each list in `indices`, and the end of the last list; ``uint32`` from 2**31 entries on.
+
     indices : DeviceArray of int32
         The concatenated lists; ``uint32`` from 2**31 points on.
 
@@ -41,8 +42,10 @@ class DeviceBvh:
     points : array of shape (n, d), d from 1 to 10
         The points, ``float32`` or ``float64`` in C order. An array on a GPU (CuPy, PyTorch, JAX: with ``__dlpack__`` or
         ``__cuda_array_interface__``) is copied within the device; other arrays are copied from the host to the device.
+
     box_size : float or sequence of floats, optional
         The sides of the periodic box, in the unit of the points. Default: open space.
+
     device : {"cuda", "cuda:1", ...}, optional
         The device of the tree. Default: the device that holds the points, or the first GPU if they are in host memory.
 
@@ -50,6 +53,7 @@ class DeviceBvh:
     ------
     RuntimeError
         If this build has no CUDA, or there is no GPU.
+
     ValueError
         If a coordinate is not finite, a side is not positive, or the shape is not that of points with 1 to 10 coordinates.
 
@@ -135,6 +139,7 @@ class DeviceBvh:
         ----------
         k : int
             The number of neighbours, at most the number of other points.
+
         include_self : bool
             If `True`, a point is its own neighbour. Its copies are neighbours in either case.
 
@@ -142,6 +147,7 @@ class DeviceBvh:
         -------
         distances : DeviceArray of float64, shape (n, k)
             The distances in the unit of the points.
+
         indices : DeviceArray of int32, shape (n, k)
             The indices of the neighbours.
         """

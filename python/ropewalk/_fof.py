@@ -26,8 +26,10 @@ class Groups:
     ----------
     labels : ndarray of int32, shape (n,)
         The group of each point, -1 for none.
+
     offsets : ndarray of int64, shape (n_groups + 1,)
         Group i has the members ``indices[offsets[i]:offsets[i + 1]]``.
+
     indices : ndarray of int32 (int64 from 2**31 points on)
         The members of all groups, group by group, ascending within each group.
 
@@ -124,13 +126,17 @@ class OwnedGroups(Groups):
     ----------
     labels : ndarray of int32, shape (n,)
         The group of each point of this rank, as a number among the groups of all ranks; -1 for none.
+
     numbers : ndarray of int64, shape (n_groups,)
         The number of each owned group among those of all ranks, ascending.
+
     offsets : ndarray of int64, shape (n_groups + 1,)
         Owned group i has the members ``indices[offsets[i]:offsets[i + 1]]``.
+
     indices : ndarray of int64
         The members of owned groups, group by group, ascending within each group: indices into the points of all ranks, concatenated
         in rank order.
+
     n_all : int
         The number of groups of all ranks.
 
@@ -216,15 +222,20 @@ def friends_of_friends(
     ----------
     X : array_like of shape (n, d)
         Points of 1 to 10 coordinates. ``float32`` and ``float64`` in C order are not copied; other numbers become ``float64``.
+
     linking_length : float
         The maximum distance between friends, inclusive, in the unit of `X`. A common choice in cosmology is 0.2 mean separations,
         ``0.2 * (volume / n) ** (1 / 3)``.
+
     min_members : int, default 2
         The minimum number of members of a group, at least 2. Points of smaller groups have no group.
+
     box_size : float or array_like of shape (d,), optional
         The sides of the periodic box, each at least twice `linking_length`. Default: open space.
+
     n_jobs : int, optional
         The number of threads: -1 for all processors, -2 for all but one. Default: the number set by `ropewalk.set_threads`.
+
     device : {"cpu", "cuda", "cuda:1", ...}, optional
         The device to run on. Default: the device that holds `X`.
 
@@ -268,12 +279,16 @@ class FriendsOfFriends(_base.Clusterer):
     ----------
     linking_length : float
         The maximum distance between friends, inclusive, in the unit of the points.
+
     min_members : int, default 2
         The minimum number of members of a group, at least 2. Points of smaller groups have no group.
+
     box_size : float or array_like of shape (n_features,), optional
         The sides of the periodic box, each at least twice `linking_length`. Default: open space.
+
     n_jobs : int, optional
         The number of threads: -1 for all processors, -2 for all but one. Default: the number set by `ropewalk.set_threads`.
+
     device : {"cpu", "cuda", "cuda:1", ...}, optional
         The device to run on. Default: the device that holds the points.
 
@@ -281,10 +296,13 @@ class FriendsOfFriends(_base.Clusterer):
     ----------
     labels_ : ndarray of int32, shape (n_samples,)
         The group of each point, -1 for none. Group 0 is the largest.
+
     groups_ : Groups
         The groups with their members; across ranks the `OwnedGroups` of this rank.
+
     n_features_in_ : int
         The number of coordinates per point.
+
     feature_names_in_ : ndarray of str, shape (n_features_in_,)
         The names of a data frame's columns, if all are strings.
 
@@ -323,8 +341,10 @@ class FriendsOfFriends(_base.Clusterer):
         ----------
         X : array_like of shape (n_samples, n_features)
             Points. ``float32`` and ``float64`` in C order are not copied.
+
         y : ignored
             Ignored; present for API consistency with scikit-learn.
+
         comm : mpi4py.MPI.Intracomm, optional
             The communicator of the ranks that share the points. `X` holds the points of this rank, possibly none. All ranks call `fit`
             with the same parameters. A rank without points passes an empty array with the same number of coordinates and the same
@@ -340,8 +360,10 @@ class FriendsOfFriends(_base.Clusterer):
         ValueError
             If the points or a parameter are invalid. With `comm`, all ranks raise it if the arguments of one rank are invalid, or if
             the parameters differ between ranks.
+
         TypeError
             If `comm` is not a communicator.
+
         RuntimeError
             If the communicator fails.
 

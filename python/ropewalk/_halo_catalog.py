@@ -29,25 +29,34 @@ class HaloCatalog(Table):
         The linked particles, or ``None`` if the positions are an array. `labels`, `density` and the result of `members` index its
         arrays, as in ``catalog.particles.positions[catalog.members(0)]``. It is the given snapshot or, if that has several types,
         another snapshot of type 1 only, which reads a field at its first use.
+
     labels : numpy.ndarray of int32, shape (n_particles,)
         The group of each linked particle, in the order of `particles` or of the array of positions; -1 for none. Groups with fewer
         than `min_members` particles have labels, too. With subhalos, the label is that of the smallest structure that contains the
         particle. The column ``*_label`` has the label of each row.
+
     notes : tuple of str
         Remarks on the result, those of the snapshot first. Each is also issued as a `RopewalkWarning`.
+
     profiles : Table or None
         The density profiles of the largest halos, a row for each shell, if requested.
+
     density : numpy.ndarray of float64, shape (n_particles,), or None
         The density of each linked particle in units of the mean density, if requested.
+
     attached_labels : dict of int to numpy.ndarray of int32
         For each attached type, the group of each of its particles, -1 for none. The order is that of the type in the file, such as
         ``PartType0``, with the files of a split snapshot concatenated. Empty if no type was attached.
+
     attached_ids : dict of int to numpy.ndarray of uint64
         The ids of the particles of each attached type that has ids in the file.
+
     linking_length : float
         The linking length, in the unit of the catalogue's lengths.
+
     volume : float
         The volume of the box, or of the smallest box around the particles, in the cubed unit of the catalogue's lengths.
+
     n_wrapped : int
         The number of particles outside the periodic box ``[0, box_size]``; they are wrapped into it.
 

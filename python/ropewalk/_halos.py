@@ -92,13 +92,17 @@ def halos(
         If a snapshot was read with `types`, these types are linked. If it was read without and has several types, type 1 (dark matter)
         is linked, as in the program, or all types if there is no type 1. If type 1 is chosen this way, labels and members index
         `HaloCatalog.particles` instead of the given snapshot, and a note and a warning report this.
+
     velocities : array of shape (n, 3), optional
         Peculiar velocities, required for mean velocities, velocity dispersions, spins, and `unbind`.
+
     masses : float or array of shape (n,), optional
         The mass of each particle, or one mass for all. Without masses, particles are counted instead, and overdensities are not
         available.
+
     ids : array of unsigned integers of shape (n,), optional
         The ids of the particles. Default: their indices.
+
     attach : int or str, or iterable of them, optional
         For a snapshot: particle types whose particles join the halo of their nearest linked particle, if it is within the linking
         length. Default: all types of the file that are not linked. ``()`` or ``"none"`` omits them, which is reported by a note, a
@@ -106,10 +110,13 @@ def halos(
 
         The catalogue has the number and mass of each type and of all types. Spheres and profiles are over all types, the structure
         of halos over linked and attached particles. With ``finder="adaptahop"``, other types count only in spheres and profiles.
+
     box_size : float, optional
         The side of the periodic cube ``[0, box_size]``, in the unit of the positions. Default: the box of the snapshot.
+
     open : bool
         If `True`, boundaries are open even if a box is known. The mean separation is still computed from the volume of the box.
+
     linking_length : float
         The maximum distance between linked particles, in mean separations ``(volume / n)^(1/3)``, where the volume is that of the box
         or of the smallest box around the particles. Default: 0.2.
@@ -117,19 +124,25 @@ def halos(
         In zoom runs, the particles and the baryons that join their halos may be less than half of the matter in the volume. The mean
         separation is then that of such particles in the volume that they would fill at the mean density. A note and
         ``meta["share_of_matter"]`` report this. It requires masses, ``omega_m`` and units.
+
     eps : float, optional
         The linking length in the unit of the positions, instead of `linking_length`.
+
     min_members : int
         The minimum number of particles of a halo, at least 2.
+
     finder : {"fof", "hop", "adaptahop"}
         Friends of friends; HOP (Eisenstein and Hut 1998); or AdaptaHOP (Aubert, Pichon and Colombi 2004; Tweed et al. 2009), which
         finds halos with subhalos. The members of a subhalo are also members of its host.
+
     n_density, n_hop : int, optional
         For HOP and AdaptaHOP: the number of neighbours in a density estimate, and that among which a particle hops. Defaults: 64 and 64
         for HOP, 20 and 20 for AdaptaHOP.
+
     n_merge, delta_outer, delta_saddle, delta_peak : optional
         For HOP: the number of neighbours for boundaries (4), and minimum densities in units of the mean: of a halo's member (80), of a
         boundary for merging two halos (2.5 times `delta_outer`), and of a peak (3 times `delta_outer`).
+
     density_threshold, fudge, fudge_epsilon, alpha, algorithm, selection : optional
         For AdaptaHOP:
 
@@ -139,36 +152,49 @@ def halos(
         - `alpha`: the minimum ratio of a structure's peak density to its mean density (1).
         - `algorithm`: the construction of the tree of structures (``"exact"``).
         - `selection`: the criterion for the part that continues a structure (``"mass"``).
+
     unbind : bool
         For AdaptaHOP: removes unbound particles. Requires velocities, masses and units.
+
     center : str or sequence of str, optional
         The definition of halo centres: ``"mbp"``, the most bound particle, exact; ``"mbp-brute"``, the same by summing over all pairs;
         ``"mcp"``, the most connected particle; ``"com"``, the centre of mass; or ``"shrinking-sphere"``. ``"mcp"`` may follow
         another definition, and then has separate columns.
+
     softening : float
         The Plummer softening length of potentials, in the unit of the positions.
+
     overdensities : str or iterable of str
         Overdensities such as ``"200c"``, ``"500c"``, ``"200m"`` and ``"vir"``. The catalogue gets the mass, radius and count of the
         sphere around each centre (default: ``"mbp"``), over all particles, and the structure of each halo. Requires masses, units
         and `omega_m`.
+
     min_so_particles : int
         The minimum number of particles of a sphere. Smaller spheres have their count, and NaN for other values.
+
     profiles : int
         The number of largest halos with a density profile out to R200c and an NFW fit: `HaloCatalog.profiles`.
+
     density : bool
         If `True`, keeps the density of each particle, which HOP and AdaptaHOP compute.
+
     redshift, omega_m, omega_lambda, h : float, optional
         Cosmology of positions without a snapshot: the redshift, densities today over the critical density, and the Hubble constant in
         100 km/s/Mpc.
+
     length_unit, mass_unit, velocity_unit : str, optional
         The units of positions, masses and velocities: ``"kpc/h"``, with a prefix ``p`` for physical lengths; ``"1e10 Msun/h"``;
         ``"km/s"``. Unknown units of length and mass are inferred from the mean matter density of the box.
+
     units : {"h", "physical"}, optional
         The units of the catalogue: comoving Mpc/h, Msun/h and km/s, or physical Mpc, Msun and km/s. Default: the units of the particles.
+
     columns : sequence of str
         The columns to keep, in this order. Default: all.
+
     n_jobs : int, optional
         The number of threads. The result does not depend on it.
+
     device : str, optional
         ``"cpu"``, or ``"cuda"`` (``"cuda:1"``) if this build supports it. On a GPU, centres are ``"mbp"`` or ``"mcp"``.
 
@@ -181,6 +207,7 @@ def halos(
     ValueError
         If a number is not finite, a mass is negative, positions span more than the box, or a required argument is missing. The
         message names it.
+
     RuntimeError
         If a device is missing or fails.
 

@@ -35,41 +35,56 @@ class HDBSCAN(_base.Clusterer):
     ----------
     min_cluster_size : int, default 5
         The minimum number of points of a cluster, at least 2.
+
     min_samples : int, optional
         The core distance of a point is the distance to its `min_samples`-th nearest point, the point itself counted. Larger values
         give more noise. Default: `min_cluster_size`, or the number of points if there are fewer. (The package ``hdbscan`` does not
         count the point itself.)
+
     cluster_selection_epsilon : float, default 0.0
         A selected cluster that splits off at less than this distance is replaced by its first ancestor that splits off at more.
+
     max_cluster_size : int, optional
         The maximum size of a selected cluster with the method ``"eom"``.
+
     metric : {"euclidean", "l2", "minkowski"}, default "euclidean"
         The Euclidean distance, under any of its names. `fit` rejects other metrics.
+
     metric_params : dict, optional
         Present for API consistency with scikit-learn; may be ``{"p": 2}`` with the metric ``"minkowski"``.
+
     alpha : float, default 1.0
         Divisor of the distances between points. Core distances are not divided.
+
     algorithm, leaf_size
         Ignored; present for API consistency with scikit-learn.
+
     n_jobs : int, optional
         The number of threads: -1 for all processors, -2 for all but one. Default: the number set by `ropewalk.set_threads`
         (in scikit-learn: 1).
+
     cluster_selection_method : {"eom", "leaf"}, default "eom"
         The method for selecting clusters of the hierarchy. Excess of mass, ``"eom"``: the clusters whose total persistence is the
         largest, which favours large clusters over their parts. ``"leaf"``: the clusters that do not split any further.
+
     allow_single_cluster : bool, default False
         If `True`, all points may form a single cluster.
+
     store_centers : {"centroid", "medoid", "both"}, optional
         The cluster centres that `fit` computes. Not supported in a periodic box.
+
     copy : bool, default False
         Ignored, as `X` is never changed; present for API consistency with scikit-learn.
+
     ties : {"together", "sequential"}, default "together"
         The order of removal of edges of equal weight, which are frequent. ``"together"``: at once, as the paper defines it. Clusters do
         not depend on the order of the points, and are numbered by their smallest member. This is also the default of the command
         line, the Rust library and devices. ``"sequential"``: one by one, which gives scikit-learn's labels and numbers. Not supported
         on a device.
+
     box_size : float or array_like of shape (n_features,), optional
         The sides of the periodic box. Default: open space.
+
     device : {"cpu", "cuda", "cuda:1", ...}, optional
         The device to run on. Default: the device that holds the points.
 
@@ -78,13 +93,17 @@ class HDBSCAN(_base.Clusterer):
     labels_ : ndarray of int32, shape (n_samples,)
         The cluster of each point: -1 for noise, -2 for points with an infinite coordinate, -3 for points with a NaN coordinate.
         Points with labels -2 and -3 are excluded from all other results.
+
     probabilities_ : ndarray of float64, shape (n_samples,)
         The strength of each point's membership in its cluster, from 0 to 1. 0 for noise and label -2, NaN for label -3.
+
     centroids_, medoids_ : ndarray of float64, shape (n_clusters, n_features)
         The means weighted by probability, and the members with the minimum sum of distances weighted by probability. Set if
         `store_centers` requests them.
+
     n_features_in_ : int
         The number of coordinates per point.
+
     feature_names_in_ : ndarray of str, shape (n_features_in_,)
         The names of a data frame's columns, if all are strings.
 
@@ -202,6 +221,7 @@ class HDBSCAN(_base.Clusterer):
         ----------
         X : array_like of shape (n_samples, n_features)
             Points. ``float32`` and ``float64`` in C order are not copied, unless some are not finite.
+
         y : ignored
             Ignored; present for API consistency with scikit-learn.
 
@@ -255,6 +275,7 @@ class HDBSCAN(_base.Clusterer):
         ----------
         cut_distance : float
             The distance, inclusive (in scikit-learn exclusive).
+
         min_cluster_size : int, default 5
             The minimum size of a cluster, at least 2. Smaller clusters are noise.
 
@@ -299,6 +320,7 @@ class HDBSCAN(_base.Clusterer):
         -------
         labels : ndarray of int32, shape (m,)
             The label of each new point, -1 for noise.
+
         probabilities : ndarray of float64, shape (m,)
             The strength of each new point's membership in its cluster.
 
@@ -306,6 +328,7 @@ class HDBSCAN(_base.Clusterer):
         ------
         NotFittedError
             If `fit` has not been called.
+
         ValueError
             If the points are invalid.
 

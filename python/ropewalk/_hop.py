@@ -69,35 +69,49 @@ def hop(
     ----------
     X : array_like of shape (n, 2) or (n, 3)
         Points. ``float32`` and ``float64`` in C order are not copied; other numbers become ``float64``.
+
     delta_outer : float
         The minimum density of a group member. In units of the mean density of particles, 80 and 160 are common.
+
     delta_saddle : float, optional
         Two groups are merged if the boundary between them has at least this density. Default: 2.5 times `delta_outer`.
+
     delta_peak : float, optional
         The minimum density of a group's peak. Default: 3 times `delta_outer`.
+
     n_density : int, default 64
         The number of nearest points in a density estimate, the point itself counted; less than the number of points.
+
     n_hop : int, default 64
         The number of nearest points, the point itself counted, among which a hop goes to the densest. The authors recommend 16.
+
     n_merge : int, default 4
         The number of nearest other points among which boundaries between groups are searched for.
+
     min_members : int, default 10
         The minimum number of members of a group. Points of smaller groups have no group.
+
     masses : array_like of shape (n,), or float, optional
         The masses of the points, finite and not negative. Default: 1 each.
+
     kernel : {"symmetric", "gather", "top_hat"}, default "symmetric"
         The density estimate. ``"gather"``: a spline kernel as wide as the point's neighbourhood. ``"symmetric"``: the mean of this
         kernel and one as wide as the neighbour's neighbourhood. ``"top_hat"``: the neighbours' mass over the volume of the sphere
         around them.
+
     unit : {"mean", "absolute"}, default "mean"
         The unit of densities: the mean density, or mass over volume in the units of `masses` and `X`.
+
     volume : float, optional
         The volume (in the plane the area) for the mean density. Default: that of the periodic box, or of the smallest box around
         the points.
+
     box_size : float or array_like of shape (d,), optional
         The sides of the periodic box. Default: open space.
+
     n_jobs : int, optional
         The number of threads: -1 for all processors, -2 for all but one. Default: the number set by `ropewalk.set_threads`.
+
     device : {"cpu", "cuda", "cuda:1", ...}, optional
         The device to run on. Default: the device that holds `X`.
 
@@ -162,24 +176,34 @@ class HOP(_base.WeightedClusterer):
     ----------
     delta_outer : float
         The minimum density of a group member. In units of the mean density of particles, 80 and 160 are common.
+
     delta_saddle, delta_peak : float, optional
         The minimum density of a boundary for merging two groups, and of a group's peak. Default: 2.5 and 3 times `delta_outer`.
+
     n_density, n_hop : int, default 64
         The number of nearest points in a density estimate, and that among which a hop goes to the densest; both count the point itself.
+
     n_merge : int, default 4
         The number of nearest other points among which boundaries between groups are searched for.
+
     min_members : int, default 10
         The minimum number of members of a group. Points of smaller groups have no group.
+
     kernel : {"symmetric", "gather", "top_hat"}, default "symmetric"
         The density estimate; see `hop`.
+
     unit : {"mean", "absolute"}, default "mean"
         The unit of densities: the mean density, or mass over volume.
+
     volume : float, optional
         The volume for the mean density. Default: that of the periodic box, or of the smallest box around the points.
+
     box_size : float or array_like of shape (n_features,), optional
         The sides of the periodic box. Default: open space.
+
     n_jobs : int, optional
         The number of threads: -1 for all processors, -2 for all but one. Default: the number set by `ropewalk.set_threads`.
+
     device : {"cpu", "cuda", "cuda:1", ...}, optional
         The device to run on. Default: the device that holds the points.
 
@@ -187,12 +211,16 @@ class HOP(_base.WeightedClusterer):
     ----------
     labels_ : ndarray of int32, shape (n_samples,)
         The group of each point, -1 for none. Group 0 is the largest.
+
     density_ : ndarray of float64, shape (n_samples,)
         The density of each point.
+
     groups_ : HopGroups
         The groups with their members.
+
     n_features_in_ : int
         The number of coordinates per point.
+
     feature_names_in_ : ndarray of str, shape (n_features_in_,)
         The names of a data frame's columns, if all are strings.
 
@@ -251,8 +279,10 @@ class HOP(_base.WeightedClusterer):
         ----------
         X : array_like of shape (n_samples, n_features)
             Points of two or three coordinates. ``float32`` and ``float64`` in C order are not copied.
+
         y : ignored
             Ignored; present for API consistency with scikit-learn.
+
         sample_weight : array_like of shape (n_samples,), or float, optional
             The masses of the points, finite and not negative, not all zero. Default: 1 each.
 

@@ -38,21 +38,28 @@ class MovingLeastSquares:
     ----------
     degree : int
         The degree of the polynomials: 0, 1 or 2. Polynomials of this degree are reproduced.
+
     k : int, optional
         The number of nearest sources to fit. Weights fall to zero at 1.1 times the distance of the last one. Default: twice the number
         of coefficients of a polynomial, which is 20 for degree 2 in three dimensions.
+
     radius : float, optional
         Instead of `k`: fits all sources within this radius, where the weights fall to zero. Values are then as smooth a function of the
         target as the weights.
+
     weight : str
         The weight as a function of distance: "wendland0", "wendland2", "wendland4", "wendland6", "wu2", "wu4", "buhmann2",
         "buhmann3", "buhmann4" or "gaussian". The number in a name is that of continuous derivatives.
+
     fallback : {"nan", "nearest", "inverse_distance"}
         The value assigned to targets without sources within the radius.
+
     gradients : bool
         If `True`, also prepares `Interpolator.gradient`.
+
     box_size : float or sequence of floats, optional
         The sides of the periodic box. Default: open space.
+
     n_jobs : int, optional
         The number of threads; -1 means all processors. Default: the number set by `set_threads`.
 
@@ -106,6 +113,7 @@ class MovingLeastSquares:
         ----------
         sources : array_like of shape (n, dim)
             The points with known values, of 1 to 10 coordinates.
+
         targets : array_like of shape (m, dim)
             The points at which values are computed.
 
@@ -130,6 +138,7 @@ class MovingLeastSquares:
         ----------
         sources, targets
             As for `prepare`.
+
         values
             As for `Interpolator.apply`.
         """
@@ -146,14 +155,19 @@ class InverseDistance:
     ----------
     power : float
         The power of the distance.
+
     k : int, optional
         The number of nearest sources to use. Default: 8.
+
     radius : float, optional
         Instead of `k`: uses all sources within this radius, inclusive.
+
     fallback : {"nan", "nearest", "inverse_distance"}
         The value assigned to targets without sources within the radius.
+
     box_size : float or sequence of floats, optional
         The sides of the periodic box. Default: open space.
+
     n_jobs : int, optional
         The number of threads; -1 means all processors. Default: the number set by `set_threads`.
 
@@ -213,6 +227,7 @@ class InverseDistance:
         ----------
         sources, targets
             As for `prepare`.
+
         values
             As for `Interpolator.apply`.
         """
@@ -226,22 +241,29 @@ class Sph:
     ----------
     kernel : {"cubic_spline", "wendland_c2", "wendland_c4", "wendland_c6"}
         The smoothing kernel. Its integral is 1.
+
     k : int, optional
         The number of the neighbour that sets the kernel's radius, 1.1 times its distance. Default: 32.
+
     radius : float or array_like, optional
         Instead of `k`: the radius at which kernels fall to zero. Either one radius for all, or one for each target in `gather` or for
         each source in `scatter`. For the cubic spline it is 2h.
+
     volumes : array_like, optional
         The volume m/rho of each source, for `gather`. Default: equal volumes. If `normalized`, a target whose sources all have a volume
         of 0 counts as a target without sources.
+
     normalized : bool
         If `True`, `gather` divides by the sum of kernel weights, so that constants are reproduced, also near the boundary. If `False`,
         `volumes` are required.
+
     fallback : {"nan", "nearest", "inverse_distance"}
         The value that `gather` assigns to targets without sources within the radius. `scatter` accepts none of `volumes`, `normalized`
         and `fallback`.
+
     box_size : float or sequence of floats, optional
         The sides of the periodic box. Default: open space.
+
     n_jobs : int, optional
         The number of threads; -1 means all processors. Default: the number set by `set_threads`.
 

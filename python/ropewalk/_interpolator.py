@@ -25,8 +25,10 @@ class Interpolator:
     ----------
     n_sources : int
         The number of sources, which is the number of values of each field.
+
     n_lower : int
         The number of targets whose degree is lower than requested, including those without neighbours.
+
     n_without_neighbors : int
         The number of targets without neighbours, whose values are those of the fallback.
 

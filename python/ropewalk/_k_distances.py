@@ -23,10 +23,13 @@ def k_distances(
     ----------
     X : array of shape (n, d)
         Points of 1 to 10 coordinates.
+
     k : int
         The number of the neighbour; 1 is the nearest.
+
     box_size : float or array of shape (d,), optional
         The sides of the periodic box.
+
     n_jobs : int, optional
         The number of threads.
 

@@ -23,6 +23,7 @@ class MeshData(NamedTuple):
     ----------
     vertices : ndarray of shape (n, 3)
         The vertices: ``float32`` from STL, and from PLY with coordinates of type ``float``; otherwise ``float64``.
+
     faces : ndarray of uint32, shape (faces, 3)
         The corners of each triangle as indices into the vertices.
 
@@ -45,8 +46,10 @@ class Mesh:
     ----------
     vertices : array_like of shape (n, 3)
         The vertices. They and the faces are copied, so that later changes of the arrays have no effect.
+
     faces : array_like of integers, shape (faces, 3)
         The corners of each triangle as indices into `vertices`. May be empty.
+
     n_jobs : int, optional
         The number of threads for building the tree and for queries; -1 means all processors. Default: the number set by `set_threads`.
 
@@ -143,6 +146,7 @@ class Mesh:
         ----------
         origins, directions : array_like of shape (m, 3) or (3,)
             The origins and directions of the rays. A single origin or direction is used for all rays.
+
         t_min, t_max : float or array_like of shape (m,)
             The range of `t`, one for all rays or one for each: only hits at ``t_min <= t <= t_max`` count. A ray with `t_min` above
             `t_max` has no hits.
@@ -212,6 +216,7 @@ class Mesh:
         ----------
         points : array_like of shape (m, 3) or (3,)
             The query points.
+
         radius : float
             The maximum distance of a triangle, inclusive.
 
@@ -361,6 +366,7 @@ def read_mesh(path: str | os.PathLike[str]) -> MeshData:
     ------
     OSError
         If the file cannot be read.
+
     ValueError
         If the format is unknown, or the file is truncated, inconsistent, or refers to a vertex that does not exist.
 

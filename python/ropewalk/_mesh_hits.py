@@ -15,8 +15,10 @@ class RayHits(NamedTuple):
     ----------
     triangle : ndarray of int32
         The index of the face; -1 for a ray without a hit.
+
     t : ndarray of float64
         The hit is at ``origin + t * direction``; ``inf`` without a hit.
+
     barycentric : ndarray of float64, shape (.., 3)
         The barycentric weights of the face's corners at the hit; NaN without a hit. Their sum is 1. For a hit on an edge, the weight of
         the opposite corner is 0.
@@ -41,10 +43,13 @@ class HitLists(NamedTuple):
     ----------
     offsets : ndarray of int64, shape (rays + 1,)
         The start of the hits of each ray, and the end of the hits of the last ray.
+
     triangle : ndarray of int32
         The indices of the faces, for each ray in ascending order of `t`, then of index.
+
     t : ndarray of float64
         The hits are at ``origin + t * direction``.
+
     barycentric : ndarray of float64, shape (hits, 3)
         The barycentric weights of the face's corners at each hit.
 
@@ -90,10 +95,13 @@ class NearestTriangles(NamedTuple):
     ----------
     triangle : ndarray of int32
         The index of the face; -1 if no triangle is within the radius.
+
     point : ndarray of float64, shape (.., 3)
         The nearest point of the face; NaN without a triangle.
+
     distance : ndarray of float64
         The distance to this point; ``inf`` without a triangle.
+
     barycentric : ndarray of float64, shape (.., 3)
         The barycentric weights of the face's corners at this point; NaN without a triangle.
 

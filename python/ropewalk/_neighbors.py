@@ -23,20 +23,28 @@ class NearestNeighbors(Estimator):
     ----------
     n_neighbors : int
         The number of neighbours that `kneighbors` finds.
+
     radius : float
         The radius of `radius_neighbors`, inclusive.
+
     algorithm, leaf_size : object
         Ignored; present for API consistency with scikit-learn.
+
     metric : str
         "euclidean", or the equivalent "minkowski" with ``p=2``. Other metrics are rejected.
+
     p : float
         Must be 2.
+
     metric_params : None
         Must be `None`.
+
     n_jobs : int, optional
         The number of threads; -1 means all processors. Default: the number set by `set_threads`.
+
     box_size : float or sequence of floats, optional
         The sides of the periodic box, in the unit of the points. Default: open space. scikit-learn has no such parameter.
+
     device : str, optional
         "cpu" or None. Points on a GPU are rejected.
 
@@ -44,14 +52,19 @@ class NearestNeighbors(Estimator):
     ----------
     n_features_in_ : int
         The number of coordinates per point.
+
     feature_names_in_ : ndarray of shape (n_features_in_,)
         The names of a data frame's columns, if all are strings.
+
     n_samples_fit_ : int
         The number of fitted points.
+
     effective_metric_ : str
         "euclidean".
+
     effective_metric_params_ : dict
         Empty.
+
     bvh_ : Bvh
         The search tree.
 
@@ -106,6 +119,7 @@ class NearestNeighbors(Estimator):
         ----------
         X : array_like of shape (n_samples, n_features)
             Points of 1 to 10 coordinates.
+
         y : object
             Ignored; present for API consistency with scikit-learn.
 
@@ -134,8 +148,10 @@ class NearestNeighbors(Estimator):
         ----------
         X : array_like of shape (n_queries, n_features), optional
             The queries. Default: the fitted points, where no point is its own neighbour.
+
         n_neighbors : int, optional
             The number of neighbours. Default: that of the estimator.
+
         return_distance : bool
             If `True`, also returns distances.
 
@@ -143,6 +159,7 @@ class NearestNeighbors(Estimator):
         -------
         distances : ndarray of shape (n_queries, n_neighbors), float64
             The distances, only with `return_distance`.
+
         indices : ndarray of shape (n_queries, n_neighbors), int64
             The indices of the neighbours.
 
@@ -175,10 +192,13 @@ class NearestNeighbors(Estimator):
         ----------
         X : array_like of shape (n_queries, n_features), optional
             The queries. Default: the fitted points, where no point is its own neighbour.
+
         radius : float, optional
             The radius. Default: that of the estimator.
+
         return_distance : bool
             If `True`, also returns distances.
+
         sort_results : bool
             Has no effect on the order, as neighbours are always sorted by distance, ties by index. As in scikit-learn, `True` without
             `return_distance` is an error.
@@ -187,6 +207,7 @@ class NearestNeighbors(Estimator):
         -------
         distances : ndarray of shape (n_queries,) of arrays, float64
             The distances, only with `return_distance`.
+
         indices : ndarray of shape (n_queries,) of arrays, int64
             The indices of the neighbours.
         """
@@ -205,6 +226,7 @@ class NearestNeighbors(Estimator):
         ----------
         X, n_neighbors
             As for `kneighbors`.
+
         mode : {"connectivity", "distance"}
             The weight of an edge: 1, or its length.
 
@@ -231,8 +253,10 @@ class NearestNeighbors(Estimator):
         ----------
         X, radius
             As for `radius_neighbors`.
+
         mode : {"connectivity", "distance"}
             The weight of an edge: 1, or its length.
+
         sort_results : bool
             Ignored: the neighbours of each row are always sorted by distance, ties by index.
 

@@ -34,21 +34,28 @@ def read_snapshot(
     path : str or path
         A file. For a snapshot in several files: one of the files, their common name (``snap_005``, ``snap_099.hdf5``,
         ``snap_099.*.hdf5``), or the folder of one snapshot, in which other files are ignored.
+
     types : int or str, or iterable of them, optional
         The particle types to read: 0 ``"gas"``, 1 ``"dm"`` or ``"dark matter"``, 2 and 3 others, 4 ``"stars"``, 5 ``"bh"`` or
         ``"black holes"``, 6 ``"neutrinos"``. Default: all. Formats without types ignore it.
+
     subsample : float, optional
         Keeps about this fraction of the particles, the same ones in each run. Masses are divided by the fraction.
+
     columns : sequence of str or int
         The columns of a table that hold coordinates, by name or by number from 1; in HDF5 by name or path, as in ``"group/x"``.
+
     open : bool
         If `True`, accepts a box that is not a cube and treats it as open. Otherwise such a box is an error, since periodic boxes
         must be cubes.
+
     single_part : bool
         If `True`, reads one file of a split snapshot without the others. `Snapshot.notes` names the part.
+
     redshift, length_unit, mass_unit, velocity_unit : optional
         Values that override those of the file (the box is an argument of `halos`): ``"kpc/h"``, ``"pkpc"`` for physical lengths,
         ``"1e10 Msun/h"``, ``"km/s"``, ``"gadget"`` for velocities over the root of the scale factor.
+
     n_jobs : int, optional
         The number of threads for reading.
 
@@ -60,6 +67,7 @@ def read_snapshot(
     ------
     FileNotFoundError, OSError
         If the file does not exist, or cannot be read.
+
     ValueError
         If the file has an unknown format, is truncated or inconsistent, or does not contain a requested type.
 

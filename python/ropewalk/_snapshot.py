@@ -30,27 +30,38 @@ class Snapshot:
     Attributes
     ----------
     path : str
+
     format : str
         The format, recognized by content.
+
     code : str or None
         The simulation code, if the file names it.
+
     files : tuple of str
         The files of the snapshot, in the order of their particles.
+
     types : tuple of ParticleType
         All particle types in the file, including types that are not read.
+
     box_size : float or None
         The side of the periodic box, in the unit of the positions.
+
     redshift : float or None
+
     cosmology : dict
         ``omega_m`` and ``omega_lambda``, densities today over the critical density, and ``h``, the Hubble constant in 100
         km/s/Mpc, as far as the file has them.
+
     units : dict
         The units of ``length``, ``mass`` and ``velocity``, as the file or the caller names them (``"kpc/h"``), or None. `frame` tells
         comoving from physical lengths.
+
     frame : str or None
         ``"comoving"`` or ``"physical"``, if the unit of lengths is known.
+
     header : dict or None
         The header of a Gadget binary file that is not compressed.
+
     notes : tuple of str
         Ambiguities of the file (a box that is not a cube, an unknown unit of velocities) and assumptions made while reading. Each
         assumption is also issued as a `RopewalkWarning`.
@@ -249,6 +260,7 @@ class Snapshot:
         ------
         ValueError
             If the extension is unknown, or the format cannot store the particles.
+
         OSError
             If the file cannot be written. An existing file is unchanged in that case.
 

@@ -23,10 +23,13 @@ class Table:
     table : numpy.ndarray of shape (n,)
         All columns in a structured array, one record for each row; read-only. Ids and tags are ``uint64``, counts and labels
         ``int64``, and measured quantities ``float64``.
+
     units : dict
         The unit of each column as `astropy.units` spells it (``"Mpc / littleh"``), or None for a pure number or an unknown unit.
+
     descriptions : dict
         A description of each column. If units are known, it includes the frame: comoving, physical or peculiar.
+
     meta : dict
         Metadata of the table: the finder and its options, box, cosmology, units in words, notes. Lengths and masses are in the
         units of the columns.
@@ -121,6 +124,7 @@ class Table:
         ------
         ValueError
             If the extension is unknown.
+
         OSError
             If the file cannot be written. An existing file is unchanged in that case.
         """

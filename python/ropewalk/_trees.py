@@ -25,8 +25,10 @@ class SpanningTree(_Edges):
     ----------
     edges : ndarray of shape (n - 1, 2), int64
         The two points of each edge, the lower index first.
+
     weights : ndarray of shape (n - 1,), float64
         The weight of each edge, in the unit of the points, ascending.
+
     n_points : int
         The number of points that the tree spans.
 
@@ -116,16 +118,21 @@ def minimum_spanning_tree(
     ----------
     X : array_like of shape (n, dim)
         Points of 1 to 10 coordinates; not copied if ``float32`` or ``float64`` in C order.
+
     min_samples : int
         If larger than 1, the weight of an edge is the mutual reachability of its ends: the maximum of the edge's length over `alpha` and
         the core distances of both ends. The core distance of a point is the distance to the `min_samples`-th nearest point, the point
         itself counted [1]_.
+
     alpha : float
         Divisor of lengths, but not of core distances [2]_.
+
     box_size : float or sequence of `dim` floats, optional
         The sides of the periodic box, in the unit of the points. Default: open space.
+
     n_jobs : int, optional
         The number of threads; -1 means all processors. Default: the number set by `set_threads`.
+
     device : str, optional
         The device to run on: "cpu", "cuda", "cuda:1" and so on. Default: the device that holds the points.
 

@@ -70,8 +70,11 @@ def clusters(X: ArrayLike, labels: ArrayLike, ax: Any = None, *, axes: tuple[int
     Parameters
     ----------
     X : array of shape (n, d), with d of 2 or more
+
     labels : array of shape (n,)
+
     ax : matplotlib.axes.Axes, optional
+
     axes : (int, int)
         The two coordinates to draw.
 
@@ -117,9 +120,12 @@ def mass_function(catalog: HaloCatalog, ax: Any = None, *, bins: int | ArrayLike
     ----------
     catalog : HaloCatalog
         The halos. Subhalos are not counted. Masses include all linked and attached types.
+
     ax : matplotlib.axes.Axes, optional
+
     bins : int or array
         The number of bins of equal logarithmic width, or the edges of bins in the unit of the catalogue's masses.
+
     volume : float, optional
         The volume in the catalogue's cubed unit of length. Default: that of `catalog`.
 
@@ -187,16 +193,22 @@ def projection(
     Parameters
     ----------
     positions : array of shape (n, 3)
+
     catalog : HaloCatalog, optional
         The catalogue of these positions, in the units of the positions. A circle has the radius of the first overdensity around the
         centre if the catalogue has it, otherwise the halo's root mean square radius around the centre of mass.
+
     ax : matplotlib.axes.Axes, optional
+
     slab : (float, float), optional
         The range of coordinates along `axis` to draw, inclusive at both ends.
+
     axis : {"x", "y", "z"}
         The line of sight.
+
     pixels : int
         The number of pixels along each side.
+
     most : int
         The maximum number of circles.
 
@@ -270,8 +282,10 @@ def profile(catalog: HaloCatalog, i: int, ax: Any = None) -> Any:
     ----------
     catalog : HaloCatalog
         The result of ``halos(.., profiles=n)``, which has the profiles of the n largest halos.
+
     i : int
         The row of the halo.
+
     ax : matplotlib.axes.Axes, optional
 
     Returns
@@ -332,6 +346,7 @@ def k_distances(
     ----------
     X, k, box_size, n_jobs
         As for `ropewalk.k_distances`.
+
     ax : matplotlib.axes.Axes, optional
 
     Returns
@@ -363,7 +378,9 @@ def dendrogram(linkage: Any, ax: Any = None, *, most: int = 50) -> Any:
     ----------
     linkage : array of shape (n - 1, 4), or an estimator with ``single_linkage_tree_``
         The merges in the format of `scipy.cluster.hierarchy`.
+
     ax : matplotlib.axes.Axes, optional
+
     most : int
         The number of branches to draw: those that merge last. Smaller branches are condensed.
 

@@ -22,10 +22,13 @@ def uniform(n: int, *, seed: int = 0, box_size: float = 1.0, n_jobs: int | None 
     ----------
     n : int
         The number of points, at most 2^32 - 2.
+
     seed : int
         The seed, from 0 to 2^64 - 1.
+
     box_size : float
         The side of the cube, from 1e-15 to 1e15.
+
     n_jobs : int, optional
         The number of threads.
 
@@ -56,8 +59,10 @@ def lattice(
     ----------
     n : int
         The number of points: a cubic number such as ``100**3``.
+
     jitter : float
         The maximum displacement of a coordinate in units of the spacing, from 0 to 0.5. Displacements are uniform in both directions.
+
     seed, box_size, n_jobs
         As for `uniform`.
 
@@ -83,8 +88,10 @@ def nfw(
     ----------
     n : int
         The number of points.
+
     concentration : float
         The outer radius over the scale radius, from 0.1 to 100.
+
     seed, box_size, n_jobs
         As for `uniform`.
 
@@ -120,12 +127,16 @@ def mock_halos(
     ----------
     n : int
         The number of points.
+
     background : float
         The fraction of uniform points outside halos, from 0 to 1.
+
     alpha : float
         The exponent of the mass function: the frequency of halos of M points is proportional to ``M**-alpha``.
+
     min_mass, max_mass : int
         The number of points of the smallest and of the largest halo. Default of `max_mass`: ``n // 50``.
+
     seed, box_size, n_jobs
         As for `uniform`.
 

@@ -30,7 +30,7 @@ impl SpanningTree {
     pub fn cut(&self, length: impl Into<f64>) -> Result<Labels> {
         let length = length.into();
         if length.is_nan() || length < 0.0 {
-            return Err(Error::parameter_must("length", length, "a number, not negative"));
+            return Err(Error::parameter_must("length", length, "non-negative"));
         }
         self.labels(self.low.len(), squared_limit(length), Membership::Multiple)
     }
