@@ -2,7 +2,7 @@
 
 The lines of its shell blocks that begin with `ropewalk` run PROGRAM, and its Python blocks run in PYTHON, in a temporary folder with
 the folder `data`. With --rust, the first Rust program is built in a new package that has the dependency of README.md's `cargo add` line
-and nothing else.
+and no other.
 """
 
 import re

@@ -365,7 +365,7 @@ class HDBSCAN(_base.Clusterer):
 
     @cached_property
     def single_linkage_tree_(self) -> NDArray[np.float64]:
-        """The merges in the format of `scipy.cluster.hierarchy.linkage`: two clusters, height, size; shape (n - 1, 4)."""
+        """The merges in the format of `scipy.cluster.hierarchy.linkage`, shape (n - 1, 4): two clusters, height and size."""
         return self._found().tree().linkage(_checks.threads(self.n_jobs))
 
     @cached_property

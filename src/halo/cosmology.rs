@@ -2,8 +2,8 @@
 //!
 //! Lengths are in comoving Mpc/h, masses in Msun/h.
 //! Cost: a few thousand evaluations for each variance.
-//! Source: Eisenstein and Hu 1998, section 4.2 (transfer function without wiggles); Heath 1977 (growth); Warren et al.
-//! 2006, equation 5; Tinker et al. 2008, equations 2 to 8 and table 2.
+//! Source: Eisenstein and Hu 1998, section 4.2 (transfer function without wiggles). Heath 1977 (growth). Warren et al.
+//! 2006, equation 5. Tinker et al. 2008, equations 2 to 8 and table 2.
 
 use std::f64::consts::{E, PI};
 

@@ -2,7 +2,7 @@
 //!
 //! In: all particles, centres, and the radius of each halo. Out: a [`Profile`] for each centre.
 //! Cost: one tree; for each centre a range query, and a one-dimensional search for the fit. Parallel over centres.
-//! Source: Navarro, Frenk and White 1997; Power et al. 2003, MNRAS 338, 14, equation 20.
+//! Source: Navarro, Frenk and White 1997. Power et al. 2003, MNRAS 338, 14, equation 20.
 
 use std::f64::consts::PI;
 

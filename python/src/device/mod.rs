@@ -5,7 +5,7 @@
 //! device. Out: a [`DeviceArray`], which these libraries accept without a copy. In between are the library's `gpu`
 //! functions ([`functions`]).
 //!
-//! **Order.** Producers are asked to make the legacy default stream wait for their work, and the library copies on
+//! **Order.** Producers are requested to make the legacy default stream wait for their work, and the library copies on
 //! that stream. Results are complete when a function returns, so consumers may use any stream.
 
 mod array;

@@ -6,8 +6,8 @@
 //! clusters (`select`).
 //! Cost: that of the spanning tree, that of the dendrogram, and some passes over edges and points, on all threads.
 //! Memory beside the spanning tree: up to 56 bytes per point beside the result's 24, and up to 40 per cluster.
-//! Source: Campello, Moulavi and Sander 2013 (the hierarchy and the choice by stability); Campello, Moulavi, Zimek and
-//! Sander 2015 (outliers); Malzer and Baum 2020 (the choice with a minimum distance).
+//! Source: Campello, Moulavi and Sander 2013 (the hierarchy and the choice by stability). Campello, Moulavi, Zimek and
+//! Sander 2015 (outliers). Malzer and Baum 2020 (the choice with a minimum distance).
 
 pub(crate) mod cluster_order;
 pub(crate) mod clusters;

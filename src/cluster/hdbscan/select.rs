@@ -2,7 +2,7 @@
 //!
 //! In: the condensed tree and the options. Out: a flag per cluster. Cost: a few passes over the clusters. Parents have
 //! lower numbers than their children, so a pass from either end meets them in order.
-//! Source: Campello, Moulavi and Sander 2013, algorithm 3 (excess of mass); Malzer and Baum 2020 (a minimum distance);
+//! Source: Campello, Moulavi and Sander 2013, algorithm 3 (excess of mass). Malzer and Baum 2020 (a minimum distance).
 //! ties and limits as in scikit-learn 1.9.
 
 use super::tree::{CondensedCluster, CondensedTree};

@@ -3,7 +3,7 @@
 //! In: points, and masses if they differ. Out: a density for each point. First the widths are computed, from the
 //! distance of each point's last neighbour (`search::nearest`). Then each point gathers terms from all points within
 //! its kernel and from all points whose kernels reach it (`smoothing`), so no lists are stored.
-//! Source: Eisenstein and Hut 1998, section 2.1; Hernquist and Katz 1989 for the symmetric kernel; Monaghan and
+//! Source: Eisenstein and Hut 1998, section 2.1. Hernquist and Katz 1989 for the symmetric kernel. Monaghan and
 //! Lattanzio 1985 for the spline.
 
 use crate::cancel::guarded;

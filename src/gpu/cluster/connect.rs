@@ -10,8 +10,8 @@
 //! contains atomics exactly twice. There, plain stores hook the roots. One of two simultaneous stores may be lost, so
 //! the traversal is repeated until nothing changes; each repetition leaves fewer roots.
 //!
-//! Cost: 4 bytes per point and 4 per node. Source: Prokopenko et al. 2023 (FDBSCAN: tree and union-find); Dijkstra
-//! 1976 (Rem's algorithm); Jaiganesh and Burtscher 2018 (path halving).
+//! Cost: 4 bytes per point and 4 per node. Source: Prokopenko et al. 2023 (FDBSCAN: tree and union-find). Dijkstra
+//! 1976 (Rem's algorithm). Jaiganesh and Burtscher 2018 (path halving).
 
 use cubecl::prelude::*;
 

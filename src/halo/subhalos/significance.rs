@@ -1,7 +1,7 @@
 //! Significance of components of the density field relative to the noise of their particles.
 //!
 //! In: sums over the particles above a density. Out: whether the component counts.
-//! Source: Aubert, Pichon and Colombi 2004, appendix B; Tweed et al. 2009, section 2.1, for the tests of shape.
+//! Source: Aubert, Pichon and Colombi 2004, appendix B. Tweed et al. 2009, section 2.1, for the tests of shape.
 
 /// A particle above the threshold.
 #[derive(Clone, Copy, Debug)]

@@ -4,8 +4,8 @@
 //! triangles over `4 pi`.
 //! Near triangles are summed individually. Triangles below a node that is far away, measured by its radius, are one
 //! dipole (`dipoles`). The approximation has an error bound, with which inside and outside are decided.
-//! Cost: O(log n) on a compact mesh. Source: van Oosterom and Strackee 1983 (solid angles); Jacobson, Kavan and
-//! Sorkine-Hornung 2013; Barill et al. 2018 (dipoles).
+//! Cost: O(log n) on a compact mesh. Source: van Oosterom and Strackee 1983 (solid angles). Jacobson, Kavan and
+//! Sorkine-Hornung 2013. Barill et al. 2018 (dipoles).
 
 use std::f64::consts::PI;
 

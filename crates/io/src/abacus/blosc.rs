@@ -1,8 +1,8 @@
 //! Containers of Blosc version 1: blocks that are shuffled and compressed independently.
 //!
 //! In: a container in a file, and a range of its decompressed content. Out: these bytes. Cost: decompression of the
-//! blocks that overlap the range. Source: "Blosc chunk format" (README_CHUNK_FORMAT.rst of c-blosc); Masui et al.
-//! 2015 for the bit shuffle; RFC 8878 for frames of Zstandard.
+//! blocks that overlap the range. Source: "Blosc chunk format" (README_CHUNK_FORMAT.rst of c-blosc). Masui et al.
+//! 2015 for the bit shuffle. RFC 8878 for frames of Zstandard.
 
 use std::io::Read;
 use std::ops::Range;

@@ -1,7 +1,7 @@
 //! Numbers of datasets: the layout of the bits in a stored word, and the value of a word.
 //!
 //! In: the bytes of a datatype message. Out: [`Number`], and functions from stored words to values. Source: The HDF
-//! Group, HDF5 File Format Specification 3.0, section IV.A.2.d, "The Datatype Message"; IEEE 754 for the values.
+//! Group, HDF5 File Format Specification 3.0, section IV.A.2.d, "The Datatype Message". IEEE 754 for the values.
 //!
 //! Codes with lossy compression (SWIFT: Borrow and Borrisov 2023, section on output) store floats and integers with
 //! fewer bits in words of the usual size. Their values follow IEEE 754 for these widths.

@@ -1,7 +1,7 @@
 //! The coordinate reference system and units that variable-length records of LAS files name.
 //!
 //! In: the records before the points and, in version 1.4, the extended records after them. Out: notes; coordinates
-//! are not converted. Source: ASPRS LAS 1.4 specification, revision 15, sections 2.5 to 2.7; OGC GeoTIFF standard
+//! are not converted. Source: ASPRS LAS 1.4 specification, revision 15, sections 2.5 to 2.7. OGC GeoTIFF standard
 //! 1.1, annexes A and B.
 
 use ropewalk::Result;

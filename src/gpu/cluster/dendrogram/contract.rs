@@ -37,7 +37,7 @@ pub(super) struct Contraction {
 impl Contraction {
     /// Contracts a tree of at least two points.
     ///
-    /// Errors: 2^31 or more points; edges that are not a tree; a failing device.
+    /// Returns an error for 2^31 or more points, for edges that are not a tree, and if the device fails.
     pub fn new<R: Runtime>(
         client: &ComputeClient<R>,
         n_points: usize,
