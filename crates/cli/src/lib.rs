@@ -15,6 +15,7 @@ mod dimensions;
 mod failure;
 mod halos;
 mod hdbscan;
+mod help;
 mod info;
 mod input;
 mod interpolate;
@@ -40,7 +41,8 @@ mod option_names;
 
 use std::process::ExitCode;
 
-use clap::Parser;
+use clap::FromArgMatches;
+use clap::error::ErrorKind;
 
 use args::{Args, usage_error};
 use failure::{Failure, one_line};
@@ -49,8 +51,16 @@ use threads::start_threads;
 
 /// Runs the program on the arguments that it was started with.
 pub fn main() -> ExitCode {
-    let args = match Args::try_parse() {
+    let parsed = help::command()
+        .try_get_matches()
+        .and_then(|matches| Args::from_arg_matches(&matches).map_err(|error| error.format(&mut help::command())));
+    let args = match parsed {
         Ok(args) => args,
+        // Without arguments: the help, as for `ropewalk --help`.
+        Err(error) if error.kind() == ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => {
+            eprint!("{}", error.render());
+            return ExitCode::from(2);
+        }
         Err(error) if error.use_stderr() => {
             eprintln!("{}", one_line(&usage_error(&error)));
             return ExitCode::from(2);

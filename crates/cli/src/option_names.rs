@@ -13,7 +13,7 @@ const OPTIONS: [(&str, &str); 8] = [
     ("ReadOptions::single_part", "--single-part"),
     ("ReadOptions::velocity_unit", "--velocity-unit"),
     ("ReadOptions::skip_missing", "ropewalk convert --skip-missing"),
-    ("Snapshot::box_size", "--box, --periodic"),
+    ("Snapshot::box_size", "--box"),
     ("(read_fields)", "(--fields A,B)"),
 ];
 

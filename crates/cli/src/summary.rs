@@ -46,7 +46,7 @@ impl Summary {
         let boundaries = match (args.periodic, snapshot.box_size) {
             (Some(side), _) => format!("{}, periodic", short(side)),
             // Boundaries are open by default, but a file that names a box was probably meant to be periodic.
-            (None, Some(side)) => format!("open (the file names a box: --periodic {})", short(side)),
+            (None, Some(side)) => format!("open (the file names a box: --box {})", short(side)),
             (None, None) => "open".into(),
         };
         self.value("file", args.file.display().to_string());

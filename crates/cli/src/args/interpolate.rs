@@ -23,7 +23,7 @@ pub struct Interpolate {
     ///
     /// An array of numbers, or a table, in which each numeric column is a field, whatever its name.
     pub values: PathBuf,
-    /// File with the target points; --columns applies to it, too
+    /// File with the target points; --coordinates applies to it, too
     pub targets: PathBuf,
     /// Fields of VALUES to interpolate, as rho,T or 2,3 [default: all numeric ones]
     ///

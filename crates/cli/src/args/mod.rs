@@ -72,7 +72,7 @@ pub struct Dbscan {
     #[arg(long, value_name = "E", allow_negative_numbers = true)]
     pub eps: f64,
     /// Minimum number of points within E of a core point, itself included
-    #[arg(long, value_name = "M", visible_alias = "min-samples")]
+    #[arg(long = "min-samples", value_name = "M", visible_alias = "min-pts")]
     pub min_pts: usize,
     /// Algorithm; all give the same labels
     #[arg(long, value_enum, default_value_t = Algorithm::Auto)]
@@ -161,7 +161,7 @@ pub struct Info {
     #[arg(long)]
     pub ranges: bool,
     /// Coordinate columns of a table: names, or numbers from 1, as lon,lat or 2,3
-    #[arg(long, value_name = "A,B", value_delimiter = ',', visible_alias = "coordinates")]
+    #[arg(long = "coordinates", value_name = "A,B", value_delimiter = ',', visible_alias = "columns")]
     pub columns: Vec<String>,
 }
 
@@ -209,7 +209,7 @@ pub struct Bench {
     #[arg(long, value_name = "E", allow_negative_numbers = true)]
     pub eps: Option<f64>,
     /// Minimum number of points within E of a core point, itself included
-    #[arg(long, value_name = "M", default_value_t = 10)]
+    #[arg(long = "min-samples", value_name = "M", default_value_t = 10, visible_alias = "min-pts")]
     pub min_pts: usize,
     /// Minimum cluster size of hdbscan [default: M]
     #[arg(long, value_name = "C")]
@@ -218,7 +218,7 @@ pub struct Bench {
     #[arg(long, value_name = "K", default_value_t = 10)]
     pub k: usize,
     /// Side of the periodic box [default: open boundaries]
-    #[arg(long, value_name = "L", allow_negative_numbers = true)]
+    #[arg(long = "box", value_name = "L", allow_negative_numbers = true, visible_alias = "periodic")]
     pub periodic: Option<f64>,
     /// Device to time: cpu, cuda, vulkan, or one of several, as cuda:1
     ///

@@ -15,7 +15,7 @@ pub struct Knn {
     /// Number of neighbours, the point itself not counted
     #[arg(long, value_name = "K", value_parser = clap::value_parser!(u32).range(1..))]
     pub k: u32,
-    /// Find neighbours of the points in this file instead; --columns applies to both
+    /// Find neighbours of the points in this file instead; --coordinates applies to both
     #[arg(long, value_name = "FILE")]
     pub queries: Option<PathBuf>,
     /// Write the neighbours; - is standard output

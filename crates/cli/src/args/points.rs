@@ -17,7 +17,7 @@ pub struct Points {
     ///
     /// Default: the columns x, y (and z), else longitude and latitude, else all numeric columns except those named as
     /// indexes, ids, labels, weights or particle data. The report names the columns that are not used.
-    #[arg(long, value_name = "A,B", value_delimiter = ',', visible_alias = "coordinates")]
+    #[arg(long = "coordinates", value_name = "A,B", value_delimiter = ',', visible_alias = "columns")]
     pub columns: Vec<String>,
     /// Skip rows of a text table with missing coordinates
     ///
@@ -28,7 +28,7 @@ pub struct Points {
     /// Side of the periodic box, in the coordinates' unit [default: open boundaries]
     ///
     /// A box in the file is not used.
-    #[arg(long, value_name = "L", allow_negative_numbers = true)]
+    #[arg(long = "box", value_name = "L", allow_negative_numbers = true, visible_alias = "periodic")]
     pub periodic: Option<f64>,
     /// Read only the given file of a split snapshot
     #[arg(long)]
@@ -61,7 +61,7 @@ impl Points {
         let file = self.file.display();
         let (chosen, after) = match &self.columns[..] {
             [] => (String::new(), ""),
-            columns => (format!("--coordinates {} ", columns.join(",")), ", and read it without --columns"),
+            columns => (format!("--coordinates {} ", columns.join(",")), ", and read it without --coordinates"),
         };
         Err(format!(
             "--skip-missing: not with {command}, whose results are numbered by rows; write a table without them first \

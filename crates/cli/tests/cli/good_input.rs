@@ -135,7 +135,11 @@ fn one_file_of_a_snapshot() {
 
 #[test]
 fn help_and_version() {
-    assert!(run(["--help"]).success().contains("Usage"));
+    let help = run(["--help"]).success();
+    assert!(help.contains("Usage") && help.contains("\nClusters:\n  dbscan "), "{help}");
+    // Without arguments the help is an error.
+    let bare = run([""; 0]);
+    assert_eq!((bare.status, bare.stderr.as_str()), (2, help.as_str()));
     assert!(run(["halos", "--help"]).success().contains("mean separations"));
     assert_eq!(run(["--version"]).success(), format!("ropewalk {}\n", env!("CARGO_PKG_VERSION")));
 }
