@@ -1,0 +1,10 @@
+import numpy as np
+
+import ropewalk
+
+X = ropewalk.sample.mock_halos(20_000, seed=3, box_size=10.0)
+min_samples = 6
+distances = ropewalk.k_distances(X, min_samples - 1, box_size=10.0)
+eps = np.quantile(distances, 0.7)
+labels = ropewalk.DBSCAN(eps=eps, min_samples=min_samples, box_size=10.0).fit_predict(X)
+print("eps", eps.round(3), "gives", labels.max() + 1, "clusters and", np.mean(labels < 0).round(2), "noise")

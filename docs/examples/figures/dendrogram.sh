@@ -1,0 +1,1 @@
+ropewalk halos p3m_64.gadget2 --out halos --finder adaptahop

@@ -1,0 +1,14 @@
+import subprocess
+import sys
+
+import numpy as np
+
+from ropewalk import Mesh, read_mesh
+
+subprocess.run([sys.executable, "torus.py"], check=True)
+mesh = Mesh(*read_mesh("torus.obj"))
+first = mesh.first_hits([[-5.0, 0.0, 0.0], [0.0, 0.0, 5.0]], [[1.0, 0.0, 0.0], [0.0, 0.0, -1.0]])
+print(first.triangle, first.t)
+crossings = mesh.hits_all([[-5.0, 0.0, 0.0]], [1.0, 0.0, 0.0])
+print(np.diff(crossings.offsets), crossings.t)
+print(mesh.any_hits([0.0, 0.0, 5.0], [2.0, 0.0, -5.0], t_max=1.0))
