@@ -74,7 +74,7 @@ fn numbers_out_of_range() {
         (["--eps", "-1"], ["eps is -1", "not negative"]),
         (["--eps", "NaN"], ["eps is NaN", "finite"]),
         (["--eps", "inf"], ["eps is inf", "finite"]),
-        (["--eps", "17"], ["box is 32", "linking_length = 17"]),
+        (["--eps", "17"], ["axis 0 is 32", "linking_length = 17"]),
         (["--linking-length", "-0.2"], ["--linking-length is -0.2", "not negative"]),
         (["--linking-length", "NaN"], ["--linking-length is NaN", "finite"]),
         (["--box", "-32"], ["--box is -32", "positive"]),

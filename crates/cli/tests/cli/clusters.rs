@@ -173,7 +173,7 @@ fn bad_input() {
         (&["--eps", "NaN", "--min-pts", "3"], "eps is NaN"),
         (&["--eps", "inf", "--min-pts", "3"], "eps is inf"),
         (&["--eps", "1", "--min-pts", "0"], "min_pts is 0; it must be at least 1"),
-        (&["--eps", "1", "--min-pts", "3", "--periodic", "0"], "box is 0"),
+        (&["--eps", "1", "--min-pts", "3", "--periodic", "0"], "axis 0 is 0"),
         (&["--eps", "3", "--min-pts", "3", "--periodic", "5.5"], "at least twice eps"),
     ] {
         let line = program("dbscan", &file, &[options, &outputs].concat()).error();
@@ -196,7 +196,7 @@ fn bad_input() {
     for (k, said) in [("0", "--k is 0"), ("404", "only 403 others"), ("18446744073709551615", "only 403 others")] {
         assert!(program("kdist", &file, &["--k", k, "--plot", &png]).error().contains(said));
     }
-    assert!(program("kdist", &file, &["--periodic", "NaN"]).error().contains("box is NaN"));
+    assert!(program("kdist", &file, &["--periodic", "NaN"]).error().contains("axis 0 is NaN"));
     let holes = scratch.write("holes.csv", "0,0\n1,NaN\n2,2\n");
     for (command, options) in [("dbscan", &good[..]), ("kdist", &["--k", "1"])] {
         assert!(program(command, &holes, options).error().contains("line 2: column 2 is NaN"));

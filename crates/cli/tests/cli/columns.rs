@@ -90,10 +90,10 @@ fn advice_in_the_words_of_the_program() {
     let out = scratch.path("o.npz").display().to_string();
     let pairs = scratch.path("o.npy").display().to_string();
     for (command, option) in [
-        (&["dbscan", &file, "--eps", "1", "--min-pts", "1"][..], "(--skip-missing)"),
-        (&["convert", &file, &out], "(--skip-missing)"),
-        (&["pairs", &file, "--radius", "1", "--out", &pairs], "(ropewalk convert --skip-missing)"),
-        (&["info", "--ranges", &file], "(ropewalk convert --skip-missing)"),
+        (&["dbscan", &file, "--eps", "1", "--min-pts", "1"][..], "; use --skip-missing to drop rows"),
+        (&["convert", &file, &out], "; use --skip-missing to drop rows"),
+        (&["pairs", &file, "--radius", "1", "--out", &pairs], "; use ropewalk convert --skip-missing to drop rows"),
+        (&["info", "--ranges", &file], "; use ropewalk convert --skip-missing to drop rows"),
     ] {
         let line = run(command).error();
         has(&line, &[option]);

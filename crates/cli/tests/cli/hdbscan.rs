@@ -183,7 +183,7 @@ fn bad_input() {
         (&["--max-cluster-size", "0"], "max_cluster_size is 0"),
         (&["--alpha", "0"], "alpha is 0; it must be positive and finite"),
         (&["--alpha", "-2"], "alpha is -2"),
-        (&["--periodic", "0"], "box is 0"),
+        (&["--periodic", "0"], "axis 0 is 0"),
         (&["--periodic", "2"], "box"),
     ] {
         let line = hdbscan(&file, &[&good[..], options].concat()).error();

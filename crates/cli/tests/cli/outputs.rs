@@ -360,7 +360,7 @@ mod unix {
             .output()
             .unwrap();
         let said = String::from_utf8(output.stderr).unwrap();
-        assert!(said.starts_with("error: ") && said.contains("cannot be written"), "{said}");
+        assert!(said.starts_with("error: ") && said.contains("cannot write"), "{said}");
         assert_eq!(output.status.code(), Some(1));
         assert!(scratch.names("").is_empty());
     }

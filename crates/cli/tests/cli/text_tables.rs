@@ -97,7 +97,7 @@ fn notes_on_fields_targets_and_queries() {
     let said = [
         "fields: comments that are not used: line 1 'T in K'",
         "fields: columns left out: name (text); choose the fields to read",
-        "targets: columns left out: w (beside x, y). Choose",
+        "targets: columns left out: w (beside x, y); choose",
     ];
     has(&run(command).success(), &said);
     has(&fs::read_to_string(&json).unwrap(), &said);

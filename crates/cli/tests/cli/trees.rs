@@ -112,8 +112,8 @@ fn bad_input() {
         for (option, value, said) in [
             ("--min-samples", "0", "min_samples is 0; it must be at least 1"),
             ("--min-samples", "4", "min_samples is 4; it must be at most the number of points"),
-            ("--periodic", "0", "box is 0"),
-            ("--periodic", "NaN", "box is NaN"),
+            ("--periodic", "0", "axis 0 is 0"),
+            ("--periodic", "NaN", "axis 0 is NaN"),
             ("--columns", "x", "x"),
         ] {
             let line = error(&file, &["--out", &out, option, value]);

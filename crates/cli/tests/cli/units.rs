@@ -119,7 +119,7 @@ fn gadget_snapshots() {
                 let out = scratch.path("out");
                 let report = halos(&path, &out, &OPTIONS).success();
                 let told = format!(
-                    "lengths in comoving {length_unit}, masses in {mass_unit}, velocities in km/s, by the mean"
+                    "lengths in comoving {length_unit}, masses in {mass_unit}, velocities in km/s, inferred from the mean"
                 );
                 assert!(report.contains(&told), "{report}");
                 assert_same(&out, &expected, case);
