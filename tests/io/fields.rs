@@ -156,8 +156,8 @@ fn numbers_of_snapshots() {
         ("a,b\n1\n", "line 2: expected 2 columns as in the first line, got 1"),
         ("a,b\n1,2\n1,x\n", "line 3: column 2 is not a number: 'x', in the field b; choose the fields to read"),
         ("1,2\n1,x\n", "line 2: column 2 is not a number: 'x'; choose the fields to read"),
-        ("a,b\n1,\n1,2\n", "line 2: column 2 is not a number: '', in the field b. Choose"),
-        ("a,b\n1,3C273\n1,M31\n", "line 2: column 2 is not a number: '3C273', in the field b. Choose"),
+        ("a,b\n1,\n1,2\n", "line 2: column 2 is not a number: '', in the field b; choose"),
+        ("a,b\n1,3C273\n1,M31\n", "line 2: column 2 is not a number: '3C273', in the field b; choose"),
         (
             "rho,T,850\n1,2,3\n4,5,6\n",
             "column 1 is the number 1, but 'rho' in the first line: the first line is neither",

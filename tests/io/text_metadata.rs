@@ -188,11 +188,11 @@ fn headers_of_enhanced_csv() {
             xy(", unit: &u !astropy.units.Unit {unit: kpc}, datatype: float64", ", unit: *u, datatype: float64", ""),
             xy_read(),
         ),
-        (xy(", unit: Mpc, datatype: float64", kpc, ""), Refused(&["they must have one"])),
-        (xy(", unit: &u Mpc, datatype: float64", kpc, "# meta: {a: *u}\n"), Refused(&["they must have one"])),
+        (xy(", unit: Mpc, datatype: float64", kpc, ""), Refused(&["both must have the same unit"])),
+        (xy(", unit: &u Mpc, datatype: float64", kpc, "# meta: {a: *u}\n"), Refused(&["both must have the same unit"])),
         (
             xy(", unit: deg, datatype: float64", ", unit: arcmin, datatype: float64", ""),
-            Refused(&["they must have one"]),
+            Refused(&["both must have the same unit"]),
         ),
         (
             xy(", unit: deg, datatype: float64", ", unit: deg, datatype: float64", ""),

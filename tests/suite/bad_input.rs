@@ -89,8 +89,8 @@ fn boxes_must_be_upright() {
 
 #[test]
 fn one_to_ten_dimensions() {
-    points_refused(&[[0.0f32; 0]; 3], &["0 dimensions", "1 to 10"]);
-    points_refused(&[[0.0f64; 11]; 3], &["11 dimensions", "1 to 10"]);
+    points_refused(&[[0.0f32; 0]; 3], &["dimension 0", "1 to 10"]);
+    points_refused(&[[0.0f64; 11]; 3], &["dimension 11", "1 to 10"]);
     assert!(Bvh::build(&[[0.0f64; 10]; 3]).is_ok());
     // The dimension is checked even without points.
     refused(Bvh::build::<[f32; 11]>(&[]), &["11 dimensions"]);

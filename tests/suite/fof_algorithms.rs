@@ -155,7 +155,7 @@ fn brute_force_takes_boxes_and_any_dimension() {
 fn what_bins_refuse() {
     let fof = Fof::new(0.1);
     let message = fof_bins(&fof, &[[0.0f32; 4]; 2]).unwrap_err().to_string();
-    assert!(message.contains("4 dimensions") && message.contains("1 to 3"), "{message}");
+    assert!(message.contains("got 4") && message.contains("1 to 3 dimensions"), "{message}");
     let message = fof_bins(&fof, &[Aabb::point([0.0f32; 2])]).unwrap_err().to_string();
     assert!(message.contains("extent"), "{message}");
     let points = [[0.0f64, 1.0], [f64::NAN, 2.0]];

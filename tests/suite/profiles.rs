@@ -106,7 +106,7 @@ fn what_is_not_resolved_is_left_out() {
     for bad in [-1.0, f64::NAN, f64::INFINITY] {
         for resolution in [Resolution::Softening(bad), Resolution::Power2003(bad)] {
             let error = Profiles::new(5).resolution(resolution).run(&particles, &[[0.0; 3]], &[1.0]).unwrap_err();
-            assert!(error.to_string().contains("at least 0"), "{error}");
+            assert!(error.to_string().contains("it must be finite and not negative"), "{error}");
         }
     }
 }

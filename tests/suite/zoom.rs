@@ -90,7 +90,7 @@ fn baryons_count_and_coarse_particles_do_not() {
     let pipeline = Pipeline::new(&dark, &options).unwrap().attaching(&others).unwrap();
     assert!((pipeline.scales().linking_length / 0.1 - 1.0).abs() < 1e-6, "{:?}", pipeline.scales());
     let said = notes(&pipeline);
-    assert!(said.iter().any(|note| note.starts_with("particles of types 0 and 1 fill 12.5%")), "{said:?}");
+    assert!(said.iter().any(|note| note.starts_with("particles of types 0 and 1 have 12.5%")), "{said:?}");
 
     for n_ranks in [1, 3] {
         let lengths = on_threads(n_ranks, |ranks| {
@@ -161,7 +161,7 @@ fn what_is_missing_is_said() {
     let mut bare = zoom();
     (bare.masses, bare.matter) = (Masses::Unknown, None);
     let options = Options::default();
-    for (snapshot, lacks) in [(&without, "omega_m are not known"), (&bare, "masses are not known")] {
+    for (snapshot, lacks) in [(&without, "omega_m is unknown"), (&bare, "masses are unknown")] {
         let pipeline = Pipeline::new(snapshot, &options).unwrap();
         assert_eq!(pipeline.scales().linking_length, 0.2);
         let said = notes(&pipeline);

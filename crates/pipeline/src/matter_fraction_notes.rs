@@ -87,6 +87,7 @@ impl Pipeline<'_> {
         let lacks = match (&lacks[..], sets.unread.contains(&DARK)) {
             ([], false) => return None,
             ([], true) => "type 1 is not read".into(),
+            (["omega_m"], _) => "omega_m is unknown".into(),
             (lacks, _) => format!("{} are unknown", lacks.join(", ")),
         };
         let linked = named(&sets.linked).unwrap_or_default();

@@ -29,7 +29,7 @@ fn the_size_that_is_shown() {
     let scratch = Scratch::new();
     let (mesh, out) = (scratch.write("cube.obj", CUBE), scratch.path("cube.png"));
     let [mesh, out] = [&mesh, &out].map(|path| path.display().to_string());
-    let help = run(["raycast", "--help"]).success();
+    let help = run(["raycast", "--help"]).success().split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(help.contains("[default: 1200,900]") && help.contains("fans from their first corner"), "{help}");
     run(["raycast", &mesh, "--out", &out]).success();
     assert_eq!(fs::read(&out).unwrap()[16..24], [0, 0, 4, 176, 0, 0, 3, 132]);
