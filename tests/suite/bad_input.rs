@@ -93,7 +93,7 @@ fn one_to_ten_dimensions() {
     points_refused(&[[0.0f64; 11]; 3], &["dimension 11", "1 to 10"]);
     assert!(Bvh::build(&[[0.0f64; 10]; 3]).is_ok());
     // The dimension is checked even without points.
-    refused(Bvh::build::<[f32; 11]>(&[]), &["11 dimensions"]);
+    refused(Bvh::build::<[f32; 11]>(&[]), &["dimension 11"]);
 }
 
 #[test]
