@@ -9,11 +9,13 @@ whatever the type of the points.
 - Triangle meshes: `Mesh` for ray casting, nearest triangles and inside-outside tests, and `read_mesh`.
 - Interpolation of scattered data: `MovingLeastSquares`, `Sph`, `InverseDistance`.
 - Trees: `minimum_spanning_tree`, `linkage`.
-- Halos of simulations: `read_snapshot`, `halos` for a catalogue, `halos_above` for the expected number of halos.
+- Halos of simulations: `read_snapshot`, `halos` for a catalogue by friends of friends, `HOP` or `AdaptaHOP`, and `halos_above` for the
+  expected number of halos.
 - `ropewalk.sample` generates point sets for experiments, `ropewalk.plot` draws figures, `set_threads` sets the number of threads.
 """
 
 from ropewalk import plot, sample
+from ropewalk._adaptahop import AdaptaHOP
 from ropewalk._base import NotFittedError
 from ropewalk._bvh import Bvh, Lists, Pairs
 from ropewalk._cosmology import halos_above
@@ -38,6 +40,7 @@ from ropewalk._trees import SpanningTree, linkage, minimum_spanning_tree
 from ropewalk._warnings import RopewalkWarning
 
 __all__ = [
+    "AdaptaHOP",
     "Bvh",
     "DBSCAN",
     "DeviceBvh",

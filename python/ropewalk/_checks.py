@@ -92,6 +92,11 @@ def real(value: SupportsFloat, name: str) -> float:
     return float(value)
 
 
+def optional_real(value: SupportsFloat | None, name: str) -> float | None:
+    """Converts `value` to a float unless it is `None`."""
+    return None if value is None else real(value, name)
+
+
 def choice(value: object, name: str, known: tuple[str, ...]) -> str:
     """Returns `value` if it is one of the words `known`, else raises `ValueError`."""
     for word in known:

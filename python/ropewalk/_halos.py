@@ -10,9 +10,11 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ropewalk import _native
+from ropewalk._adaptahop import AdaptaHOP
 from ropewalk._arrays import points, vector
-from ropewalk._checks import choice, device_number, integer, is_on_device, real, threads
+from ropewalk._checks import choice, device_number, integer, is_on_device, optional_real, real, threads
 from ropewalk._halo_catalog import HaloCatalog
+from ropewalk._hop import HOP
 from ropewalk._particle_types import particle_types
 from ropewalk._placement import device_backend
 from ropewalk._read_snapshot import read_snapshot
@@ -23,7 +25,7 @@ if TYPE_CHECKING:
     #: The halos, their catalogue, and the profiles of the largest ones.
     _NativeResult = tuple[_native.Halos, _native.HaloTable, _native.HaloTable | None]
 
-Finder = Literal["fof", "hop", "adaptahop"]
+Finder = Literal["fof", "hop", "adaptahop"] | HOP | AdaptaHOP
 Center = Literal["mbp", "mbp-brute", "mcp", "com", "shrinking-sphere"]
 
 CENTERS = ("mbp", "mbp-brute", "mcp", "com", "shrinking-sphere")
@@ -50,19 +52,6 @@ def halos(
     eps: float | None = None,
     min_members: int = 20,
     finder: Finder = "fof",
-    n_density: int | None = None,
-    n_hop: int | None = None,
-    n_merge: int | None = None,
-    delta_outer: float | None = None,
-    delta_saddle: float | None = None,
-    delta_peak: float | None = None,
-    density_threshold: float | None = None,
-    fudge: float | None = None,
-    fudge_epsilon: float | None = None,
-    alpha: float | None = None,
-    algorithm: Literal["exact", "stepped"] | None = None,
-    selection: Literal["mass", "density"] | None = None,
-    unbind: bool = False,
     center: Center | Sequence[Center] | None = None,
     softening: float = 0.0,
     overdensities: str | Iterable[str] = (),
@@ -94,7 +83,7 @@ def halos(
         `HaloCatalog.particles` instead of the given snapshot, and a note and a warning report this.
 
     velocities : array of shape (n, 3), optional
-        Peculiar velocities, required for mean velocities, velocity dispersions, spins, and `unbind`.
+        Peculiar velocities, required for mean velocities, velocity dispersions, spins, and ``AdaptaHOP(unbind=True)``.
 
     masses : float or array of shape (n,), optional
         The mass of each particle, or one mass for all. Without masses, particles are counted instead, and overdensities are not
@@ -109,7 +98,7 @@ def halos(
         warning and an entry of `HaloCatalog.meta`.
 
         The catalogue has the number and mass of each type and of all types. Spheres and profiles are over all types, the structure
-        of halos over linked and attached particles. With ``finder="adaptahop"``, other types count only in spheres and profiles.
+        of halos over linked and attached particles. With AdaptaHOP, other types count only in spheres and profiles.
 
     box_size : float, optional
         The side of the periodic cube ``[0, box_size]``, in the unit of the positions. Default: the box of the snapshot.
@@ -131,30 +120,15 @@ def halos(
     min_members : int
         The minimum number of particles of a halo, at least 2.
 
-    finder : {"fof", "hop", "adaptahop"}
-        Friends of friends; HOP (Eisenstein and Hut 1998); or AdaptaHOP (Aubert, Pichon and Colombi 2004; Tweed et al. 2009), which
-        finds halos with subhalos. The members of a subhalo are also members of its host.
+    finder : {"fof", "hop", "adaptahop"}, HOP or AdaptaHOP
+        The halo finder, as a name for default options, or as an object with options:
 
-    n_density, n_hop : int, optional
-        For HOP and AdaptaHOP: the number of neighbours in a density estimate, and that among which a particle hops. Defaults: 64 and 64
-        for HOP, 20 and 20 for AdaptaHOP.
-
-    n_merge, delta_outer, delta_saddle, delta_peak : optional
-        For HOP: the number of neighbours for boundaries (4), and minimum densities in units of the mean: of a halo's member (80), of a
-        boundary for merging two halos (2.5 times `delta_outer`), and of a peak (3 times `delta_outer`).
-
-    density_threshold, fudge, fudge_epsilon, alpha, algorithm, selection : optional
-        For AdaptaHOP:
-
-        - `density_threshold`: the density at the edge of a halo (80).
-        - `fudge`: the significance of a structure in standard deviations (4).
-        - `fudge_epsilon`: the minimum radius of a structure in mean separations (0.05).
-        - `alpha`: the minimum ratio of a structure's peak density to its mean density (1).
-        - `algorithm`: the construction of the tree of structures (``"exact"``).
-        - `selection`: the criterion for the part that continues a structure (``"mass"``).
-
-    unbind : bool
-        For AdaptaHOP: removes unbound particles. Requires velocities, masses and units.
+        - ``"fof"``: friends of friends, by `linking_length` or `eps`.
+        - ``"hop"``, or a `HOP` with options, such as ``HOP(delta_outer=160)``: groups around density peaks (Eisenstein and Hut 1998).
+          The name is the same as ``HOP(80)``. `halos` uses the thresholds, numbers of neighbours and kernel of the estimator, and does
+          not change it. Other parameters of the estimator must have their defaults; give `min_members` and `box_size` to `halos`.
+        - ``"adaptahop"``, or an `AdaptaHOP` with options, such as ``AdaptaHOP(unbind=True)``: halos with subhalos (Aubert, Pichon and
+          Colombi 2004; Tweed et al. 2009). The members of a subhalo are also members of its host.
 
     center : str or sequence of str, optional
         The definition of halo centres: ``"mbp"``, the most bound particle, exact; ``"mbp-brute"``, the same by summing over all pairs;
@@ -206,7 +180,10 @@ def halos(
     ------
     ValueError
         If a number is not finite, a mass is negative, positions span more than the box, or a required argument is missing. The
-        message names it.
+        message names it. If `finder` is a `HOP` with a parameter that `halos` does not use.
+
+    TypeError
+        If an argument has the wrong type.
 
     RuntimeError
         If a device is missing or fails.
@@ -230,13 +207,19 @@ def halos(
     (array([4.]), array([0.125]))
     >>> catalog.members(0)
     array([0, 1], dtype=int32)
+
+    Another finder, with options:
+
+    >>> x = ropewalk.sample.mock_halos(20_000, box_size=50, seed=1)
+    >>> ropewalk.halos(x, box_size=50, finder=ropewalk.HOP(delta_outer=160)).meta["delta_peak"]
+    480.0
     """
     arguments = {
-        "finder": choice(finder, "finder", ("fof", "hop", "adaptahop")),
+        **_finder(finder),
         "linking_length": 0.2 if linking_length is None else real(linking_length, "linking_length"),
-        "eps": _optional_number("eps", eps),
+        "eps": optional_real(eps, "eps"),
         "min_members": integer(min_members, "min_members", 2),
-        "box_size": _optional_number("box_size", box_size),
+        "box_size": optional_real(box_size, "box_size"),
         "open": bool(open),
         "center": _centers(center, device),
         "softening": real(softening, "softening"),
@@ -248,28 +231,11 @@ def halos(
         "units": None if units is None else choice(units, "units", ("h", "physical")),
         "device": _device(positions, device),
         "n_jobs": threads(n_jobs),
-        "hop": {
-            "n_density": None if n_density is None else integer(n_density, "n_density", 0),
-            "n_hop": None if n_hop is None else integer(n_hop, "n_hop", 0),
-            "n_merge": None if n_merge is None else integer(n_merge, "n_merge", 0),
-            "delta_outer": _optional_number("delta_outer", delta_outer),
-            "delta_saddle": _optional_number("delta_saddle", delta_saddle),
-            "delta_peak": _optional_number("delta_peak", delta_peak),
-        },
-        "adaptahop": {
-            "density_threshold": _optional_number("density_threshold", density_threshold),
-            "fudge": _optional_number("fudge", fudge),
-            "fudge_epsilon": _optional_number("fudge_epsilon", fudge_epsilon),
-            "alpha": _optional_number("alpha", alpha),
-            "algorithm": None if algorithm is None else choice(algorithm, "algorithm", ("exact", "stepped")),
-            "selection": None if selection is None else choice(selection, "selection", ("mass", "density")),
-            "unbind": bool(unbind),
-        },
         "universe": {
-            "redshift": _optional_number("redshift", redshift),
-            "omega_m": _optional_number("omega_m", omega_m),
-            "omega_lambda": _optional_number("omega_lambda", omega_lambda),
-            "h": _optional_number("h", h),
+            "redshift": optional_real(redshift, "redshift"),
+            "omega_m": optional_real(omega_m, "omega_m"),
+            "omega_lambda": optional_real(omega_lambda, "omega_lambda"),
+            "h": optional_real(h, "h"),
             "length_unit": length_unit,
             "mass_unit": mass_unit,
             "velocity_unit": velocity_unit,
@@ -277,7 +243,8 @@ def halos(
     }
     if linking_length is not None and eps is not None:
         raise ValueError("linking_length and eps are both given; give linking_length in mean separations or eps in the unit of the positions")
-    _check_finder(arguments)
+    if density and arguments["finder"] == "fof":
+        raise ValueError('density is for finder="hop" or "adaptahop"; the finder is "fof"')
     kinds = None if attach is None else particle_types("attach", () if isinstance(attach, str) and attach == "none" else attach)
     fields = _Fields(velocities, masses, ids)
     if isinstance(positions, str | os.PathLike):
@@ -345,7 +312,7 @@ def _of_snapshot(
         name = "redshift" if universe["velocity_unit"] is None else "velocity_unit"
         raise ValueError(f"{name}: velocities are converted when they are read; specify it when reading: read_snapshot(path, {name}=..)")
     if attach and arguments["finder"] == "adaptahop":
-        raise ValueError('attach is for finder="fof" or "hop"; the finder is "adaptahop"')
+        raise ValueError('attach is for finder="fof" or "hop"; the finder is AdaptaHOP')
     if attach is None:
         counts_in_spheres = arguments["finder"] != "adaptahop" or arguments["overdensities"] or arguments["profiles"]
         attach = snapshot._unread_types() if counts_in_spheres else []
@@ -393,17 +360,17 @@ def _ids(ids: ArrayLike | None, n: int) -> NDArray[np.uint64] | None:
     return np.ascontiguousarray(array, np.uint64)
 
 
-def _check_finder(arguments: dict[str, Any]) -> None:
-    """Raises `ValueError` for options of another finder, as the command line does."""
-    finder = arguments["finder"]
-    both = ("n_density", "n_hop")
-    given = [(name, value, "adaptahop") for name, value in arguments["adaptahop"].items()]
-    given += [(name, value, "hop or adaptahop" if name in both else "hop") for name, value in arguments["hop"].items()]
-    given += [("density", arguments["density"] or None, "hop or adaptahop")]
-    for name, value, of in given:
-        if value is not None and value is not False and finder not in of.split(" or "):
-            known = " or ".join(f'"{word}"' for word in of.split(" or "))
-            raise ValueError(f'{name} is for finder={known}; the finder is "{finder}"')
+def _finder(finder: object) -> dict[str, Any]:
+    """Returns the name of a finder, and its options for the compiled part: `None` for those of the other finders."""
+    if isinstance(finder, str):
+        name = choice(finder, "finder", ("fof", "hop", "adaptahop"))
+        finder = HOP(80.0) if name == "hop" else AdaptaHOP() if name == "adaptahop" else None
+    elif isinstance(finder, HOP | AdaptaHOP):
+        name = "hop" if isinstance(finder, HOP) else "adaptahop"
+    else:
+        raise TypeError(f"finder is {finder!r}; it must be 'fof', 'hop', 'adaptahop', a HOP or an AdaptaHOP")
+    hop = finder._options_of_halos() if isinstance(finder, HOP) else None
+    return {"finder": name, "hop": hop, "adaptahop": finder if isinstance(finder, AdaptaHOP) else None}
 
 
 def _centers(center: str | Sequence[str] | None, device: str | None) -> list[str]:
@@ -415,7 +382,3 @@ def _centers(center: str | Sequence[str] | None, device: str | None) -> list[str
         if device not in (None, "cpu") and name not in ("mbp", "mcp"):
             raise ValueError(f'center is "{name}"; on the device {device} it must be "mbp" or "mcp"')
     return names
-
-
-def _optional_number(name: str, value: SupportsFloat | None) -> float | None:
-    return None if value is None else real(value, name)

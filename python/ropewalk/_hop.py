@@ -146,22 +146,19 @@ def hop(
     n_jobs, backend = _checks.threads(n_jobs), device_backend(X, device)
     points = X if backend is not None else _arrays.points(X)
     n, dim = _checks.shape(points)
-    optional = [None if value is None else _checks.real(value, name) for value, name in [
-        (delta_saddle, "delta_saddle"), (delta_peak, "delta_peak"), (volume, "volume"),
-    ]]  # fmt: skip
-    options = HopOptions(
-        delta_outer=_checks.real(delta_outer, "delta_outer"),
-        delta_saddle=optional[0],
-        delta_peak=optional[1],
-        n_density=_checks.integer(n_density, "n_density", 1),
-        n_hop=_checks.integer(n_hop, "n_hop", 1),
-        n_merge=_checks.integer(n_merge, "n_merge", 0),
-        min_members=_checks.integer(min_members, "min_members", 1),
-        kernel=_checks.choice(kernel, "kernel", ("symmetric", "gather", "top_hat")),
-        unit=_checks.choice(unit, "unit", ("mean", "absolute")),
-        volume=optional[2],
-        box_size=_arrays.sides(box_size, dim),
-    )
+    options = HOP(
+        delta_outer,
+        delta_saddle=delta_saddle,
+        delta_peak=delta_peak,
+        n_density=n_density,
+        n_hop=n_hop,
+        n_merge=n_merge,
+        min_members=min_members,
+        kernel=kernel,
+        unit=unit,
+        volume=volume,
+        box_size=box_size,
+    )._options(dim)
     if backend is not None:
         return HopGroups(*backend.hop(X, masses, options, device))
     rows = _arrays.points(points)
@@ -170,7 +167,7 @@ def hop(
 
 
 class HOP(_base.WeightedClusterer):
-    """HOP as an estimator, for points of two or three coordinates.
+    """HOP as an estimator, for points of two or three coordinates, and as the finder of `halos`: ``halos(.., finder=HOP(160))``.
 
     Parameters
     ----------
@@ -227,6 +224,7 @@ class HOP(_base.WeightedClusterer):
     See Also
     --------
     hop : The function version, with notes.
+    halos : Finds and measures halos, with the thresholds, numbers of neighbours and kernel of this estimator.
 
     Examples
     --------
@@ -297,6 +295,34 @@ class HOP(_base.WeightedClusterer):
             If the points, the masses or a parameter are invalid.
         """
         return self._fit(X, sample_weight)
+
+    def _options(self, dim: int) -> HopOptions:
+        """Returns the checked parameters for points of `dim` coordinates."""
+        return HopOptions(
+            delta_outer=_checks.real(self.delta_outer, "delta_outer"),
+            delta_saddle=_checks.optional_real(self.delta_saddle, "delta_saddle"),
+            delta_peak=_checks.optional_real(self.delta_peak, "delta_peak"),
+            n_density=_checks.integer(self.n_density, "n_density", 1),
+            n_hop=_checks.integer(self.n_hop, "n_hop", 1),
+            n_merge=_checks.integer(self.n_merge, "n_merge", 0),
+            min_members=_checks.integer(self.min_members, "min_members", 1),
+            kernel=_checks.choice(self.kernel, "kernel", ("symmetric", "gather", "top_hat")),
+            unit=_checks.choice(self.unit, "unit", ("mean", "absolute")),
+            volume=_checks.optional_real(self.volume, "volume"),
+            box_size=_arrays.sides(self.box_size, dim),
+        )
+
+    def _options_of_halos(self) -> HopOptions:
+        """Returns the checked parameters for `halos`. Raises `ValueError` for parameters that `halos` does not use."""
+        options = self._options(3)
+        checked = vars(self) | vars(options)
+        reasons = {name: f"halos has its own {name}; use halos(.., {name}=..)" for name in ("min_members", "box_size", "n_jobs", "device")}
+        reasons["unit"] = "halos measures densities in units of the mean; use unit='mean'"
+        reasons["volume"] = "halos uses the volume of its box; use halos(.., box_size=..)"
+        for name, reason in reasons.items():
+            if checked[name] != self._parameters()[name].default:
+                raise ValueError(f"finder=HOP(.., {name}={getattr(self, name)!r}): {reason}")
+        return options
 
     def _find(self, X: ArrayLike, sample_weight: ArrayLike | None) -> tuple[dict[str, Any], int]:
         points = self._fit_points(X, self.device)

@@ -21,6 +21,11 @@ pub fn exception(error: Error) -> PyErr {
     }
 }
 
+/// Returns an error for a name that the Python side should have rejected.
+pub fn unknown<T>(parameter: &str, name: &str) -> ropewalk::Result<T> {
+    Err(Error::new(ErrorKind::Internal, format!("internal error: unknown {parameter} {name:?}")))
+}
+
 /// Options of the library as named in messages, and the corresponding Python arguments.
 const OPTIONS: [(&str, &str); 8] = [
     ("ReadOptions::columns", "columns="),

@@ -1,18 +1,23 @@
-//! The options of `ropewalk.halos`, with the names and defaults of the command line.
+//! The options of `ropewalk.halos`, with the names of the command line.
 
 use pyo3::prelude::*;
 use ropewalk::halo::UniverseOptions;
 use ropewalk::units::UnitSystem;
-use ropewalk::{AdaptaHop, AdaptaHopAlgorithm, Error, ErrorKind, Hop, SubhaloSelection};
+use ropewalk::{AdaptaHop, AdaptaHopAlgorithm, SubhaloSelection};
 use ropewalk_pipeline::{CenterKind, Finder, LinkingLength, Options};
 
+use crate::errors::unknown;
+use crate::hop;
 use crate::snapshot::units;
 
 /// All options, from a dictionary.
 #[derive(FromPyObject)]
 #[pyo3(from_item_all)]
 pub struct HaloArguments {
-    finder: String,
+    /// The options of HOP, if it is the finder.
+    hop: Option<hop::Options>,
+    /// The options of AdaptaHOP, if it is the finder. Without options of either, the finder is friends of friends.
+    adaptahop: Option<AdaptaHopArguments>,
     linking_length: f64,
     eps: Option<f64>,
     min_members: usize,
@@ -30,31 +35,20 @@ pub struct HaloArguments {
     /// The number of the CUDA device that finds the halos; `None` for the CPU.
     pub device: Option<usize>,
     pub n_jobs: Option<isize>,
-    hop: HopArguments,
-    adaptahop: AdaptaHopArguments,
     universe: UniverseArguments,
 }
 
+/// The options of AdaptaHOP, read from attributes of a Python object.
 #[derive(FromPyObject)]
-#[pyo3(from_item_all)]
-struct HopArguments {
-    n_density: Option<usize>,
-    n_hop: Option<usize>,
-    n_merge: Option<usize>,
-    delta_outer: Option<f64>,
-    delta_saddle: Option<f64>,
-    delta_peak: Option<f64>,
-}
-
-#[derive(FromPyObject)]
-#[pyo3(from_item_all)]
 struct AdaptaHopArguments {
-    density_threshold: Option<f64>,
-    fudge: Option<f64>,
-    fudge_epsilon: Option<f64>,
-    alpha: Option<f64>,
-    algorithm: Option<String>,
-    selection: Option<String>,
+    n_density: usize,
+    n_hop: usize,
+    density_threshold: f64,
+    fudge: f64,
+    fudge_epsilon: f64,
+    alpha: f64,
+    algorithm: String,
+    selection: String,
     unbind: bool,
 }
 
@@ -70,38 +64,28 @@ struct UniverseArguments {
     velocity_unit: Option<String>,
 }
 
-/// Calls methods of a builder for the values that are given.
-macro_rules! set {
-    ($builder:ident, $from:expr, $($name:ident),+) => {
-        $(if let Some(value) = $from.$name { $builder = $builder.$name(value); })+
-    };
-}
-
-impl HopArguments {
-    fn finder(&self) -> Hop {
-        let mut hop = Hop::new(self.delta_outer.unwrap_or(80.0));
-        set!(hop, self, n_density, n_hop, n_merge, delta_saddle, delta_peak);
-        hop
-    }
-}
-
 impl AdaptaHopArguments {
-    fn finder(&self, hop: &HopArguments) -> ropewalk::Result<AdaptaHop> {
-        let mut finder = AdaptaHop::new();
-        set!(finder, hop, n_density, n_hop);
-        set!(finder, self, density_threshold, fudge, fudge_epsilon, alpha);
-        finder = match self.algorithm.as_deref() {
-            None => finder,
-            Some("exact") => finder.algorithm(AdaptaHopAlgorithm::Exact),
-            Some("stepped") => finder.algorithm(AdaptaHopAlgorithm::Stepped),
-            Some(name) => return unknown("algorithm", name),
+    fn finder(&self) -> ropewalk::Result<Finder> {
+        let algorithm = match self.algorithm.as_str() {
+            "exact" => AdaptaHopAlgorithm::Exact,
+            "stepped" => AdaptaHopAlgorithm::Stepped,
+            name => return unknown("algorithm", name),
         };
-        Ok(match self.selection.as_deref() {
-            None => finder,
-            Some("mass") => finder.selection(SubhaloSelection::Mass),
-            Some("density") => finder.selection(SubhaloSelection::Density),
-            Some(name) => return unknown("selection", name),
-        })
+        let selection = match self.selection.as_str() {
+            "mass" => SubhaloSelection::Mass,
+            "density" => SubhaloSelection::Density,
+            name => return unknown("selection", name),
+        };
+        let finder = AdaptaHop::new()
+            .n_density(self.n_density)
+            .n_hop(self.n_hop)
+            .density_threshold(self.density_threshold)
+            .fudge(self.fudge)
+            .fudge_epsilon(self.fudge_epsilon)
+            .alpha(self.alpha)
+            .algorithm(algorithm)
+            .selection(selection);
+        Ok(Finder::AdaptaHop { finder, unbind: self.unbind })
     }
 }
 
@@ -113,11 +97,6 @@ impl UniverseArguments {
         options.omega_lambda = self.omega_lambda;
         Ok(options)
     }
-}
-
-/// Returns an error for a name that the Python side should have rejected.
-fn unknown<T>(parameter: &str, name: &str) -> ropewalk::Result<T> {
-    Err(Error::new(ErrorKind::Internal, format!("internal error: unknown {parameter} {name:?}")))
 }
 
 /// Returns the kind of centre with a name of the command line.
@@ -136,13 +115,10 @@ impl HaloArguments {
     /// Converts to the pipeline's options.
     pub fn options(&self) -> ropewalk::Result<Options> {
         let mut options = Options::default();
-        options.finder = match self.finder.as_str() {
-            "hop" => Finder::Hop(self.hop.finder()),
-            "adaptahop" => {
-                Finder::AdaptaHop { finder: self.adaptahop.finder(&self.hop)?, unbind: self.adaptahop.unbind }
-            }
-            "fof" => Finder::FriendsOfFriends,
-            name => return unknown("finder", name),
+        options.finder = match (&self.hop, &self.adaptahop) {
+            (Some(hop), _) => Finder::Hop(hop.hop()?),
+            (None, Some(adaptahop)) => adaptahop.finder()?,
+            (None, None) => Finder::FriendsOfFriends,
         };
         options.linking_length =
             self.eps.map_or(LinkingLength::Separations(self.linking_length), LinkingLength::Length);

@@ -1,12 +1,12 @@
 //! HOP.
 
 use numpy::{IntoPyArray, PyReadonlyArray1};
-use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use ropewalk::{BoxSize, DensityKernel, DensityUnit, Hop, KernelDensity};
 
 use crate::arrays::{Rows, Vector};
 use crate::calls::run;
+use crate::errors::{exception, unknown};
 use crate::fof::Lists;
 
 /// The options, read from attributes of a Python object.
@@ -26,10 +26,11 @@ pub struct Options {
 }
 
 impl Options {
-    pub fn hop(self) -> PyResult<Hop> {
+    /// Returns the library's finder with these options.
+    pub fn hop(&self) -> ropewalk::Result<Hop> {
         let density = KernelDensity::new().kernel(kernel(&self.kernel)?).unit(unit(&self.unit)?);
         let mut hop = Hop::new(self.delta_outer)
-            .density(density.n_density(self.n_density).periodic(self.box_size.map(BoxSize::from)))
+            .density(density.n_density(self.n_density).periodic(self.box_size.clone().map(BoxSize::from)))
             .n_hop(self.n_hop)
             .n_merge(self.n_merge)
             .min_members(self.min_members);
@@ -46,20 +47,20 @@ impl Options {
     }
 }
 
-fn kernel(name: &str) -> PyResult<DensityKernel> {
+fn kernel(name: &str) -> ropewalk::Result<DensityKernel> {
     match name {
         "symmetric" => Ok(DensityKernel::Symmetric),
         "gather" => Ok(DensityKernel::Gather),
         "top_hat" => Ok(DensityKernel::TopHat),
-        _ => Err(PyValueError::new_err(format!("unknown kernel {name:?}"))),
+        _ => unknown("kernel", name),
     }
 }
 
-fn unit(name: &str) -> PyResult<DensityUnit> {
+fn unit(name: &str) -> ropewalk::Result<DensityUnit> {
     match name {
         "mean" => Ok(DensityUnit::Mean),
         "absolute" => Ok(DensityUnit::Absolute),
-        _ => Err(PyValueError::new_err(format!("unknown unit {name:?}"))),
+        _ => unknown("unit", name),
     }
 }
 
@@ -76,7 +77,7 @@ pub fn hop<'py>(
     options: Options,
     n_jobs: Option<isize>,
 ) -> PyResult<HopArrays<'py>> {
-    let mut options = options.hop()?;
+    let mut options = options.hop().map_err(exception)?;
     if let Some(masses) = masses {
         options = options.masses(masses.as_slice()?);
     }

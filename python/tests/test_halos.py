@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import ropewalk
-from ropewalk import RopewalkWarning, _native, halos, read_snapshot
+from ropewalk import HOP, AdaptaHOP, RopewalkWarning, _native, halos, read_snapshot
 
 ROOT = Path(__file__).resolve().parents[2]
 P3M = ROOT / "data" / "p3m_64.gadget2"
@@ -73,8 +73,8 @@ def same(catalog: ropewalk.Table, path: Path) -> None:
         ),
         ("--so 200m --units physical --min-members 50", {"overdensities": "200m", "units": "physical", "min_members": 50}),
         ("--eps 0.3 --open --center com", {"eps": 0.3, "open": True, "center": "com"}),
-        ("--finder hop --delta-outer 120", {"finder": "hop", "delta_outer": 120}),
-        ("--finder adaptahop --unbind --softening 0.01", {"finder": "adaptahop", "unbind": True, "softening": 0.01}),
+        ("--finder hop --delta-outer 120", {"finder": HOP(120)}),
+        ("--finder adaptahop --unbind --softening 0.01", {"finder": AdaptaHOP(unbind=True), "softening": 0.01}),
         ("--columns fof_halo_mass,fof_halo_tag", {"columns": ["fof_halo_mass", "fof_halo_tag"]}),
     ],
 )
@@ -212,12 +212,9 @@ def test_notes_are_warnings() -> None:
         (np.eye(3), {"softening": -1}, ValueError, "softening is -1"),
         (np.eye(3), {"min_members": 2.5}, TypeError, "min_members is 2.5"),
         (np.eye(3), {"finder": "rockstar"}, ValueError, "'fof', 'hop', 'adaptahop'"),
-        (np.eye(3), {"delta_outer": 80}, ValueError, 'delta_outer is for finder="hop"'),
-        (np.eye(3), {"unbind": True}, ValueError, "unbind is for"),
-        (np.eye(3), {"density": True}, ValueError, "density is for"),
-        (np.eye(3), {"finder": "hop", "fudge": 1}, ValueError, "fudge is for"),
-        (np.eye(3), {"finder": "adaptahop", "unbind": True}, ValueError, "give masses"),
-        (np.eye(3), {"finder": "adaptahop", "unbind": True, "masses": 1.0}, ValueError, "give velocities"),
+        (np.eye(3), {"density": True}, ValueError, 'density is for finder="hop" or "adaptahop"; the finder is "fof"'),
+        (np.eye(3), {"finder": AdaptaHOP(unbind=True)}, ValueError, "give masses"),
+        (np.eye(3), {"finder": AdaptaHOP(unbind=True), "masses": 1.0}, ValueError, "give velocities"),
         (np.eye(3), {"center": "middle"}, ValueError, "center is 'middle'"),
         (np.eye(3), {"center": ["mbp", "com"]}, ValueError, "only"),
         (np.eye(3), {"columns": ["nothing"]}, ValueError, "nothing"),
@@ -348,8 +345,9 @@ def test_attached_types(tmp_path: Path) -> None:
     for wrong, match in ((linked, "is already linked"), ((linked, 4), "is already linked")):
         with pytest.raises(ValueError, match=match):
             halos(snapshot, attach=wrong)
-    with pytest.raises(ValueError, match="attach is for finder"):
-        halos(snapshot, attach=6, finder="adaptahop")
+    for adaptahop in ("adaptahop", AdaptaHOP()):
+        with pytest.raises(ValueError, match="attach is for finder"):
+            halos(snapshot, attach=6, finder=adaptahop)
     with pytest.raises(ValueError, match="attach is for snapshots"):
         halos(snapshot.positions, attach=0)
 
@@ -535,12 +533,12 @@ def test_what_cannot_be_attached_says_how_to_leave_it_out(tmp_path: Path) -> Non
 
 def test_parts_of_a_snapshot_have_no_mean_separation(tmp_path: Path) -> None:
     part = read_snapshot(snapshot_file(tmp_path / "snap.hdf5"), types=1, single_part=True)
-    for finder, options in (("fof", {"attach": ()}), ("fof", {}), ("hop", {})):
+    for finder, options in (("fof", {"attach": ()}), ("fof", {}), ("hop", {}), (HOP(80, n_density=4, n_hop=4), {})):
         with pytest.raises(ValueError, match="single_part: the mean separation .* give the linking length as eps"):
             halos(part, finder=finder, **options)  # type: ignore[arg-type]
     assert len(halos(part, eps=1, min_members=2)) == 2
     with pytest.warns(RopewalkWarning, match="not read"):
-        halos(part, finder="hop", attach=(), n_density=4, n_hop=4, min_members=2)
+        halos(part, finder=HOP(80, n_density=4, n_hop=4), attach=(), min_members=2)
 
 
 def test_catalogues_are_not_pickled_and_say_so() -> None:

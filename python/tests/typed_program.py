@@ -8,9 +8,11 @@ from ropewalk import (
     DBSCAN,
     HDBSCAN,
     HOP,
+    AdaptaHOP,
     Bvh,
     FriendsOfFriends,
     Groups,
+    HaloCatalog,
     HitLists,
     HopGroups,
     Interpolator,
@@ -26,6 +28,7 @@ from ropewalk import (
     Sph,
     dbscan,
     friends_of_friends,
+    halos,
     halos_above,
     hop,
     linkage,
@@ -72,6 +75,10 @@ def main() -> None:
     density: NDArray[np.float64] = peaks.density
     again: HOP = HOP(1.0, n_density=16, n_hop=16).set_params(n_jobs=2).fit(X)
     assert np.array_equal(density, again.density_) and np.array_equal(peaks.labels, again.labels_)
+
+    subhalos: HaloCatalog = halos(X, eps=0.3, finder=AdaptaHOP(n_density=16, n_hop=16, density_threshold=1, selection="density"))
+    by_hop: HaloCatalog = halos(X, eps=0.3, min_members=10, finder=HOP(1.0, n_density=16, n_hop=16))
+    assert len(by_hop) == len(peaks) and len(subhalos.labels) == len(halos(X, eps=0.3, finder="fof").labels) == len(X)
 
     bvh: Bvh = Bvh(X, box_size=20.0, n_jobs=1)
     lists: Lists = bvh.neighbors(0.1)

@@ -112,7 +112,10 @@ pub(super) fn entries(pipeline: &Pipeline<'_>) -> Vec<(&'static str, Meta)> {
     }
     match &options.finder {
         Finder::FriendsOfFriends => {}
-        Finder::Hop(hop) => meta.extend(hop.parameters().map(|(name, value)| (name, Meta::Number(value)))),
+        Finder::Hop(hop) => {
+            meta.extend(hop.parameters().map(|(name, value)| (name, Meta::Number(value))));
+            meta.extend(hop.other_kernel().map(|kernel| ("kernel", text(kernel))));
+        }
         Finder::AdaptaHop { finder, .. } => {
             meta.extend(finder.numbers().map(|(name, value)| (name, Meta::Number(value))));
             meta.extend(finder.choices().map(|(name, choice)| (name, text(choice))));

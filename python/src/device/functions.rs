@@ -11,6 +11,7 @@ use ropewalk_table::{DeviceBvh as Tree, DevicePoints, on_device};
 use crate::calls::run;
 use crate::device::array::{DeviceArray, DeviceColumn};
 use crate::device::source::Source;
+use crate::errors::exception;
 use crate::{hdbscan, hop};
 
 /// Builds the tree of points. In a periodic box, points must not span more than its sides, as in `arrays::check_box`
@@ -106,7 +107,7 @@ pub fn device_hop(
         return Err(PyValueError::new_err(format!("X has {} coordinates per point; HOP requires 2 or 3", source.dim)));
     }
     let box_size = options.box_size.clone();
-    let mut hop = options.hop()?;
+    let mut hop = options.hop().map_err(exception)?;
     if let Some(masses) = masses {
         hop = hop.masses(masses.as_slice()?);
     }

@@ -309,6 +309,16 @@ impl Hop {
         ]
     }
 
+    /// The name of the density kernel, for the header of a catalogue; `None` for the default.
+    #[doc(hidden)]
+    pub fn other_kernel(&self) -> Option<&'static str> {
+        match self.density.kernel {
+            DensityKernel::Symmetric => None,
+            DensityKernel::Gather => Some("gather"),
+            DensityKernel::TopHat => Some("top_hat"),
+        }
+    }
+
     fn saddle_and_peak(&self) -> (f64, f64) {
         let outer = self.delta_outer;
         (self.delta_saddle.unwrap_or(2.5 * outer), self.delta_peak.unwrap_or(3.0 * outer))
