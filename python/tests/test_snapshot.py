@@ -292,7 +292,7 @@ def test_write(tmp_path: Path, name: str) -> None:
     np.testing.assert_allclose(back.positions, snapshot.positions, rtol=1e-6)
     np.testing.assert_allclose(back.velocities, snapshot.velocities, rtol=1e-5)
     np.testing.assert_array_equal(back.ids, snapshot.ids)
-    with pytest.raises(ValueError, match="ending"):
+    with pytest.raises(ValueError, match="unknown extension"):
         snapshot.write(tmp_path / "out.xyz")
 
 
