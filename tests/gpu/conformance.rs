@@ -227,7 +227,7 @@ fn bad_input() {
         assert!(words.iter().all(|word| message.contains(word)), "'{message}' does not say {words:?}");
     };
     says(Bvh::build(&[[0.0f32, f32::NAN, 1.0]], device()).unwrap_err(), &["point 0", "NaN"]);
-    says(Bvh::build(&[[0.0f32; 11]], device()).unwrap_err(), &["11 dimensions", "1 to 10"]);
+    says(Bvh::build(&[[0.0f32; 11]], device()).unwrap_err(), &["dimension 11", "1 to 10"]);
     says(Bvh::build_periodic(&[[0.0f32; 3]], -1.0, device()).unwrap_err(), &["-1"]);
     let boxes = [ropewalk::Aabb::new([0.0f32; 2], [1.0; 2])];
     says(Bvh::upload(&ropewalk::Bvh::build(&boxes).unwrap(), device()).unwrap_err(), &["boxes"]);
