@@ -172,8 +172,8 @@ fn tables_of_any_dimension() {
     widened::<f32, 8, 10>(ropewalk_table::Points::F32, 0.4, None);
     let numbers = gpu::DeviceVec::new(&[0.0f32; 8], device()).unwrap();
     let says = |error: ropewalk::Error, words: &str| assert!(error.to_string().contains(words), "'{error}'");
-    says(numbers.widened(0, None::<f64>).unwrap_err(), "0 dimensions");
-    says(numbers.widened(11, None::<f64>).unwrap_err(), "11 dimensions");
+    says(numbers.widened(0, None::<f64>).unwrap_err(), "dimension 0");
+    says(numbers.widened(11, None::<f64>).unwrap_err(), "dimension 11");
     says(numbers.widened(3, None::<f64>).unwrap_err(), "multiple of 3");
     says(numbers.widened(4, [1.0; 3]).unwrap_err(), "3 sides");
     says(numbers.widened(4, -1.0).unwrap_err(), "-1");
