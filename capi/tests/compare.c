@@ -221,8 +221,8 @@ static void refusals(void) {
     const double bad[6] = {1.0, 1.0, 1.0, NAN, 2.0, 2.0};
     const uint64_t last = mpi.ranks.size - 1;
     const int mine = mpi.ranks.rank == last;
-    const char *words[8] = {"NaN", "NULL", "linking_length is -1", "ROPEWALK_F32", "particles is NULL", "so many", "stride",
-                            "options is NULL"};
+    const char *words[8] = {"NaN", "NULL", "linking_length is -1", "ROPEWALK_F32", "particles is NULL", "exceed the address space",
+                            "stride", "options is NULL"};
     for (int fault = 0; fault < 8; fault++) {
         ropewalk_particles particles = {.count = 2, .positions = {.x = good, .type = ROPEWALK_F64}};
         ropewalk_fof_options options = {.linking_length = 1.0};
