@@ -174,7 +174,7 @@ fn tables_of_any_dimension() {
     let says = |error: ropewalk::Error, words: &str| assert!(error.to_string().contains(words), "'{error}'");
     says(numbers.widened(0, None::<f64>).unwrap_err(), "dimension 0");
     says(numbers.widened(11, None::<f64>).unwrap_err(), "dimension 11");
-    says(numbers.widened(3, None::<f64>).unwrap_err(), "multiple of 3");
+    says(numbers.widened(3, None::<f64>).unwrap_err(), "multiple of the dimension 3");
     says(numbers.widened(4, [1.0; 3]).unwrap_err(), "3 sides");
     says(numbers.widened(4, -1.0).unwrap_err(), "-1");
     // A value that is not finite is kept and detected.
