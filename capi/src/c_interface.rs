@@ -112,8 +112,8 @@ fn options_out_of_range_are_refused() {
     let all = [
         (FofOptions { linking_length: -1.0, ..FOF }, "linking_length is -1"),
         (FofOptions { linking_length: f64::NAN, ..FOF }, "linking_length is NaN"),
-        (FofOptions { rows: 3, ..FOF }, "got 3"),
-        (FofOptions { rows: 1, center: 4, ..FOF }, "got 4"),
+        (FofOptions { rows: 3, ..FOF }, "ROPEWALK_ROWS_ON_RANK_0, got 3"),
+        (FofOptions { rows: 1, center: 4, ..FOF }, "ROPEWALK_SHRINKING_SPHERE, got 4"),
         (FofOptions { center: MOST_BOUND, ..FOF }, "rows is ROPEWALK_NO_ROWS"),
         (FofOptions { rows: 1, box_size: [10.0, 10.0, 9.0], ..FOF }, "a catalogue requires a cube"),
         (FofOptions { box_size: [10.0, 0.0, 10.0], ..FOF }, "box"),

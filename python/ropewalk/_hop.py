@@ -131,7 +131,7 @@ def hop(
 
     Notes
     -----
-    Exact, and independent of `n_jobs`. Cost: about 60 times that of sorting the points; about 70 bytes per point. Source:
+    Exact, and independent of `n_jobs`. Cost: about 60 times that of building the tree; about 70 bytes per point. Source:
     Eisenstein and Hut 1998.
 
     Examples

@@ -10,7 +10,7 @@ import pytest
 import ropewalk
 from ropewalk import _native
 
-on_gpu_build = pytest.mark.skipif(not hasattr(_native, "DeviceArray"), reason="this build is no CUDA support")
+on_gpu_build = pytest.mark.skipif(not hasattr(_native, "DeviceArray"), reason="this build has no CUDA support")
 
 
 def has_device() -> bool:
@@ -119,7 +119,7 @@ def test_what_is_lent_is_given_back_once(
 def test_builds_for_the_processor_say_so() -> None:
     if hasattr(_native, "DeviceArray"):
         pytest.skip("this build is for GPUs, too")
-    with pytest.raises(RuntimeError, match="no CUDA support"):
+    with pytest.raises(RuntimeError, match="this build of ropewalk has no CUDA support; build with --features cuda"):
         ropewalk.dbscan(np.zeros((3, 2)), device="cuda")
 
 

@@ -310,7 +310,7 @@ def test_density_and_device() -> None:
     assert catalog.density is not None and catalog.density.shape == (5_000,) and (catalog.density > 0).all()
     assert halos(x, finder="hop", box_size=1).density is None
     if not hasattr(_native, "DeviceArray"):
-        with pytest.raises(RuntimeError, match="no CUDA support"):
+        with pytest.raises(RuntimeError, match="this build of ropewalk has no CUDA support; build with --features cuda"):
             halos(x, box_size=1, device="cuda")
 
 
