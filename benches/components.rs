@@ -7,8 +7,10 @@
 use std::hint::black_box;
 
 use criterion::{BatchSize, Criterion, criterion_group, criterion_main};
+use ropewalk::cluster::DbscanAlgorithm;
+use ropewalk::phases::timed;
 use ropewalk::sample::{MockHalos, Uniform};
-use ropewalk::{Bvh, Dbscan, DbscanAlgorithm, Fof, Sphere, phases};
+use ropewalk::{Bvh, Dbscan, Fof, Sphere};
 
 const N: usize = 100_000;
 
@@ -25,11 +27,11 @@ fn clouds() -> [(&'static str, Vec<[f32; 3]>, f64); 2] {
 /// The phases of a build: bounds, codes and sort, build.
 fn build(criterion: &mut Criterion) {
     for (cloud, points, _) in clouds() {
-        let (tree, steps) = phases(|| Bvh::build(&points));
+        let (tree, steps) = timed(|| Bvh::build(&points));
         tree.and_then(|tree| tree.validate()).expect("the tree is valid");
         for (i, (step, _)) in steps.into_iter().enumerate() {
             criterion.bench_function(&format!("{cloud}/build: {step}"), |bencher| {
-                bencher.iter_custom(|times| (0..times).map(|_| phases(|| black_box(Bvh::build(&points))).1[i].1).sum());
+                bencher.iter_custom(|times| (0..times).map(|_| timed(|| black_box(Bvh::build(&points))).1[i].1).sum());
             });
         }
     }

@@ -7,8 +7,8 @@
 use std::error::Error;
 use std::time::Instant;
 
-use ropewalk::MovingLeastSquares;
 use ropewalk::gpu::{self, Bvh, Coordinate, Device, DeviceVec};
+use ropewalk::interpolate::MovingLeastSquares;
 
 type Result<T> = std::result::Result<T, Box<dyn Error>>;
 

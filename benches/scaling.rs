@@ -8,7 +8,9 @@
 use std::hint::black_box;
 use std::time::Instant;
 
-use ropewalk::{AdaptaHop, Bvh, Hdbscan, KernelDensity, MovingLeastSquares, Nearest, minimum_spanning_tree};
+use ropewalk::cluster::KernelDensity;
+use ropewalk::interpolate::MovingLeastSquares;
+use ropewalk::{AdaptaHop, Bvh, Hdbscan, Nearest, minimum_spanning_tree};
 
 #[path = "../src/work/sets.rs"]
 mod sets;

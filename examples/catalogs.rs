@@ -9,7 +9,7 @@ use ropewalk::AdaptaHop;
 use ropewalk::halo::Overdensity;
 use ropewalk::units::UnitSystem;
 use ropewalk_io::{AtomicFile, ReadOptions, TableFormat, TableWriter, read};
-use ropewalk_pipeline::{Finder, Found, Options, Pipeline};
+use ropewalk_pipeline::{Finder, FoundHalos, Options, Pipeline};
 use ropewalk_table::Catalog;
 use ropewalk_table::columns::{Column, Meta, meta_in_units};
 
@@ -48,7 +48,7 @@ fn main() -> Result<(), Box<dyn Error>> {
 fn write_table(
     path: &Path,
     pipeline: &Pipeline<'_>,
-    found: &Found<'_>,
+    found: &FoundHalos<'_>,
     catalog: &Catalog,
     system: Option<UnitSystem>,
 ) -> ropewalk::Result<()> {
@@ -61,7 +61,7 @@ fn write_table(
         units = (*factors.units()).into();
     }
     let members = pipeline.members(found, catalog)?.unwrap_or_default();
-    let format = TableFormat::of(path)?;
+    let format = TableFormat::from_path(path)?;
     let mut table = TableWriter::new(&columns).units(units).meta(&meta);
     if format == TableFormat::Hdf5 {
         table = table.members(&members);
@@ -71,7 +71,12 @@ fn write_table(
     file.commit()
 }
 
-fn write_groups(path: &Path, pipeline: &Pipeline<'_>, found: &Found<'_>, catalog: &Catalog) -> ropewalk::Result<()> {
+fn write_groups(
+    path: &Path,
+    pipeline: &Pipeline<'_>,
+    found: &FoundHalos<'_>,
+    catalog: &Catalog,
+) -> ropewalk::Result<()> {
     let mut file = AtomicFile::create(path)?;
     pipeline.write_group_catalog(&mut file, found, catalog)?;
     file.commit()

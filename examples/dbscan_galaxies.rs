@@ -2,8 +2,9 @@
 //!
 //! `cargo run --release --example dbscan_galaxies`
 
+use ropewalk::cluster::DbscanAlgorithm;
 use ropewalk::sample::MockHalos;
-use ropewalk::{Bvh, Dbscan, DbscanAlgorithm};
+use ropewalk::{Bvh, Dbscan};
 
 fn main() -> ropewalk::Result<()> {
     // 70% of the galaxies are in haloes and 30% anywhere, in a periodic box.
@@ -13,15 +14,15 @@ fn main() -> ropewalk::Result<()> {
     let mut halos = universe.catalog()?;
     halos.sort_by_key(|halo| std::cmp::Reverse(halo.mass));
 
-    // A sphere of radius eps contains min_pts galaxies where the density is about 73 times the mean; haloes begin at
-    // 200.
+    // A sphere of radius eps contains min_samples galaxies where the density is about 73 times the mean; haloes begin
+    // at 200.
     let separation = side / (n as f64).cbrt();
-    let (eps, min_pts) = (0.32 * separation, 10);
-    let dbscan = Dbscan::new(eps, min_pts).periodic(side);
+    let (eps, min_samples) = (0.32 * separation, 10);
+    let dbscan = Dbscan::new(eps, min_samples).periodic(side);
     let labels = dbscan.run(&galaxies)?;
     let sizes = labels.sizes();
     println!("{n} galaxies, {} haloes", halos.len());
-    println!("eps {eps:.3}, min_pts {min_pts}: {} clusters, {} noise", labels.n_clusters(), labels.n_noise());
+    println!("eps {eps:.3}, min_samples {min_samples}: {} clusters, {} noise", labels.n_clusters(), labels.n_noise());
 
     println!("\nhalo  galaxies  in cluster");
     let tree = Bvh::build_periodic(&galaxies, side)?;

@@ -3,8 +3,7 @@
 //!
 //! `cargo run --release --example interpolate`
 
-use ropewalk::interpolate::{Fallback, SmoothingKernel};
-use ropewalk::{InverseDistance, MovingLeastSquares, Sph};
+use ropewalk::interpolate::{Fallback, InverseDistance, MovingLeastSquares, SmoothingKernel, Sph};
 
 /// Returns the position of a station, which is the same on every machine.
 fn station(i: u32) -> [f64; 2] {

@@ -2,8 +2,9 @@
 //!
 //! `cargo run --release --example linking_lengths`
 
+use ropewalk::cluster::Dendrogram;
 use ropewalk::sample::MockHalos;
-use ropewalk::{Dendrogram, Fof, Halos, MinimumSpanningTree};
+use ropewalk::{Fof, Halos, MinimumSpanningTree};
 
 fn main() -> ropewalk::Result<()> {
     // 70% of the galaxies are in haloes and 30% anywhere, in a periodic box.

@@ -4,7 +4,8 @@
 
 use std::f64::consts::PI;
 
-use ropewalk::{ClusterSelection, Hdbscan, MinimumSpanningTree};
+use ropewalk::cluster::ClusterSelection;
+use ropewalk::{Hdbscan, MinimumSpanningTree};
 
 fn main() -> ropewalk::Result<()> {
     // Multiples of irrational numbers modulo 1 are spread evenly without random numbers.
@@ -51,7 +52,7 @@ fn main() -> ropewalk::Result<()> {
     for size in [10, 25, 100] {
         let options = Hdbscan::new(size);
         let [stable, leaves] = [ClusterSelection::ExcessOfMass, ClusterSelection::Leaf]
-            .map(|selection| options.clone().cluster_selection(selection).run_on_tree(&tree));
+            .map(|selection| options.clone().cluster_selection(selection).run_on_spanning_tree(&tree));
         println!(
             "at least {size:3}: {} clusters, {} leaves",
             stable?.labels().n_clusters(),

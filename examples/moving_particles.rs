@@ -9,7 +9,8 @@
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
-use ropewalk::{Bvh, NeighborAt, Result};
+use ropewalk::search::NeighborAt;
+use ropewalk::{Bvh, Result};
 
 const SIDE: f64 = 16.0;
 const STEP: f64 = 0.02;

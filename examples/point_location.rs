@@ -5,7 +5,8 @@
 use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
-use ropewalk::{Result, Tetrahedron, ValueBvh};
+use ropewalk::geometry::Tetrahedron;
+use ropewalk::{Result, ValueBvh};
 
 const CELLS: usize = 20;
 

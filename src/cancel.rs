@@ -15,7 +15,7 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use crate::error::{Error, ErrorKind, Result};
 use crate::reserve::is_out_of_memory;
 
-/// Cancels long calls of this crate, for example when a user aborts them or changes a parameter.
+/// A flag that cancels long calls of this crate, for example when a user aborts them or changes a parameter.
 ///
 /// Clones share one flag: each, on any thread, cancels the calls that run under any other. A call that finishes
 /// before its next check returns its result. With 10 million uniform points, each thread checks the flag at least
@@ -91,7 +91,7 @@ impl Cancel {
 /// Runs `work`, a call of this crate. If a large buffer cannot be allocated, the call ends with an error of kind
 /// `Memory`.
 pub fn guarded<T>(work: impl FnOnce() -> Result<T>) -> Result<T> {
-    let flags = CallFlags::of_guarded();
+    let flags = CallFlags::guarded();
     let result = flags.run(work);
     flags.keep();
     result
@@ -147,7 +147,7 @@ impl CallFlags {
     }
 
     /// Creates or reuses the flags of a guarded call, nested in the calls that this thread works for.
-    fn of_guarded() -> Self {
+    fn guarded() -> Self {
         let mut spare = SPARE.take();
         let Some(state) = spare.0.as_mut().and_then(Arc::get_mut) else { return Self::new(Arc::default(), true) };
         state.outer = Self::current();

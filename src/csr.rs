@@ -65,7 +65,7 @@ impl<T> Csr<T> {
         &self.values[self.offsets[i]..self.offsets[i + 1]]
     }
 
-    /// Iterates over the lists.
+    /// Iterates over the lists, in the order of the queries.
     pub fn iter(&self) -> Iter<'_, T> {
         self.into_iter()
     }

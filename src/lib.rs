@@ -14,6 +14,9 @@
 //! distributed: the same results for points that are distributed over processes
 //! ```
 //!
+//! The crate root has the types that most programs begin with. Their results, options and relatives are in the module
+//! of each step: [`geometry`], [`search`], [`cluster`], [`interpolate`], [`halo`].
+//!
 //! # Search
 //!
 //! A tree stores anything with a bounding box: arrays, `glam` vectors, boxes, spheres, [your own types](Bounded). It
@@ -41,8 +44,8 @@
 //! # Ok::<(), ropewalk::Error>(())
 //! ```
 //!
-//! A [`ValueBvh`] owns its shapes and values attached to them. It queries the shapes themselves ([`Distance`],
-//! [`HitBy`]), whereas a [`Bvh`] queries their bounding boxes.
+//! A [`ValueBvh`] owns its shapes and values attached to them. It queries the shapes themselves
+//! ([`Distance`](geometry::Distance), [`HitBy`](geometry::HitBy)), whereas a [`Bvh`] queries their bounding boxes.
 //!
 //! ```
 //! use ropewalk::{Sphere, ValueBvh};
@@ -66,7 +69,7 @@
 //! | points | clusters of a density that I know | [`dbscan`], [`Dbscan`] |
 //! | points | clusters of varying density | [`Hdbscan`] |
 //! | points | the minimum spanning tree | [`minimum_spanning_tree`], [`MinimumSpanningTree`] |
-//! | points with values | values at other places | [`MovingLeastSquares`], [`Sph`], [`InverseDistance`] |
+//! | points with values | values at other places | [`MovingLeastSquares`](interpolate::MovingLeastSquares), [`Sph`](interpolate::Sph), [`InverseDistance`](interpolate::InverseDistance) |
 //! | particles of a simulation | halos | [`Fof`], [`Hop`]; with subhalos [`AdaptaHop`] |
 //! | halos | centres, masses, profiles, shapes | [`Halos::centers`], module [`halo`] |
 //! | triangles | first hits of rays, nearest triangles, inside or outside | [`Mesh`] |
@@ -164,11 +167,12 @@
 //!
 //! # Interpolation
 //!
-//! Interpolation of scattered values: moving least squares ([`MovingLeastSquares`]), which reproduces polynomials,
-//! smoothing kernels ([`Sph`]) and inverse distances ([`InverseDistance`]).
+//! Interpolation of scattered values: moving least squares ([`MovingLeastSquares`](interpolate::MovingLeastSquares)),
+//! which reproduces polynomials, smoothing kernels ([`Sph`](interpolate::Sph)) and inverse distances
+//! ([`InverseDistance`](interpolate::InverseDistance)).
 //!
 //! ```
-//! use ropewalk::MovingLeastSquares;
+//! use ropewalk::interpolate::MovingLeastSquares;
 //!
 //! let sources: Vec<[f64; 2]> = (0..36).map(|i| [f64::from(i % 6), f64::from(i / 6)]).collect();
 //! let parabola: Vec<f64> = sources.iter().map(|[x, y]| x * x + y).collect();
@@ -256,8 +260,8 @@ assert_eq!(labels, [Some(0); 3]);
 //! # Contract
 //!
 //! - **Exact.** Radii are inclusive. A pair is within a radius if `f64` arithmetic on its coordinates says so
-//!   ([`Space::distance2`]), for any storage type. `f32` tests with an error bound decide nearly all pairs; the few
-//!   within the error bound are tested again in `f64`.
+//!   ([`Space::distance2`](geometry::Space::distance2)), for any storage type. `f32` tests with an error bound decide
+//!   nearly all pairs; the few within the error bound are tested again in `f64`.
 //! - **Deterministic.** Results do not depend on the number of threads, the device, or timing.
 //! - **No silent wrong answer.** NaN, infinite coordinates, a negative linking length or a periodic box that is too
 //!   small give an [`Error`] with a [kind](ErrorKind). It names the value and the index. Empty input, one point, a
@@ -307,10 +311,10 @@ mod reserve;
 mod simd;
 mod csr;
 mod mass_sum;
-mod phases;
+pub mod phases;
 mod random;
 mod work;
-mod geometry;
+pub mod geometry;
 mod bvh;
 pub mod search;
 pub mod cluster;
@@ -328,24 +332,12 @@ pub mod gpu;
 
 pub use bvh::Bvh;
 pub use cancel::Cancel;
-pub use cluster::{
-    ChainBoundary, ClusterSelection, CondensedCluster, CondensedRow, CondensedTree, Dbscan, DbscanAlgorithm,
-    Dendrogram, DensityKernel, DensityUnit, Edge, Fof, Hdbscan, HdbscanClusters, HdbscanPrediction, Hop, HopChains,
-    KernelDensity, Labels, MinimumSpanningTree, Peak, SpanningTree, Ties,
-};
-pub use cluster::{dbscan, minimum_spanning_tree};
+pub use cluster::{Dbscan, Fof, Halos, Hdbscan, Hop, Labels, MinimumSpanningTree, dbscan, minimum_spanning_tree};
 pub use csr::Csr;
 pub use error::{Error, ErrorKind, Result};
-pub use geometry::shapes;
-pub use geometry::{
-    Aabb, Boundary, Bounded, BoxSize, Capsule, Convex, Distance, Dop6, Dop8, Dop14, Dop18, Dop26, Ellipsoid, HitBy,
-    Kdop, Obb, Query, Ray, Scalar, Segment, Space, Sphere, Tetrahedron, Triangle, distance_from_square,
-};
-pub use halo::{AdaptaHop, AdaptaHopAlgorithm, Halos, Subhalo, SubhaloSelection, Subhalos};
-pub use halo::{Center, CenterFinder, Centers, Cosmology, Particles};
-pub use interpolate::{Interpolator, InverseDistance, MovingLeastSquares, Sph};
-pub use phases::phases;
-pub use search::{CastHit, Hit, Mesh, MeshNearest, Nearest, NearestHit, Neighbor, NeighborAt, RayHit, ValueBvh};
+pub use geometry::{Aabb, Bounded, Ray, Scalar, Sphere};
+pub use halo::{AdaptaHop, Center};
+pub use search::{Mesh, Nearest, ValueBvh};
 
 /// The programs of the README, compiled and run as documentation tests. One of them needs a GPU feature.
 #[cfg(all(doctest, feature = "distributed", feature = "gpu"))]

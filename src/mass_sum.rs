@@ -22,9 +22,9 @@ const TASK: usize = 1 << 16;
 /// use ropewalk::halo::MassSum;
 ///
 /// let masses = [0.1, 1e16, 0.3, -1e16];
-/// let whole = MassSum::of(&masses);
-/// let mut parts = MassSum::of(&masses[..1]);
-/// parts.merge(&MassSum::of(&masses[1..]));
+/// let whole = MassSum::from_values(&masses);
+/// let mut parts = MassSum::from_values(&masses[..1]);
+/// parts.merge(&MassSum::from_values(&masses[1..]));
 /// assert_eq!((parts.value(), whole.value()), (0.4, 0.4));
 /// // Between processes, words are added independently.
 /// let words: Vec<i64> = whole.words().iter().map(|word| word + word).collect();
@@ -34,7 +34,7 @@ const TASK: usize = 1 << 16;
 pub struct MassSum {
     digits: [i64; DIGITS],
     /// The number of terms that are not finite.
-    broken: i64,
+    non_finite: i64,
     /// The number of terms added since carries were propagated.
     terms: u32,
 }
@@ -42,7 +42,7 @@ pub struct MassSum {
 impl Default for MassSum {
     /// The empty sum, 0.
     fn default() -> Self {
-        Self { digits: [0; DIGITS], broken: 0, terms: 0 }
+        Self { digits: [0; DIGITS], non_finite: 0, terms: 0 }
     }
 }
 
@@ -58,7 +58,7 @@ impl MassSum {
     pub const WORDS: usize = DIGITS + 1;
 
     /// Sums values, in parallel.
-    pub fn of(values: &[f64]) -> Self {
+    pub fn from_values(values: &[f64]) -> Self {
         let sums = map_tasks(values.len(), TASK, &|range| {
             let mut sum = Self::default();
             values.get(range).unwrap_or_default().iter().for_each(|&value| sum.add(value));
@@ -78,7 +78,7 @@ impl MassSum {
     /// Adds a value `count` times.
     pub fn add_times(&mut self, value: f64, count: u64) {
         if !value.is_finite() {
-            self.broken += i64::from(count > 0);
+            self.non_finite += i64::from(count > 0);
             return;
         }
         let bits = value.to_bits();
@@ -109,7 +109,7 @@ impl MassSum {
         let mut other = other.clone();
         other.propagate_carries();
         self.digits.iter_mut().zip(other.digits).for_each(|(own, digit)| *own += digit);
-        self.broken = self.broken.saturating_add(other.broken);
+        self.non_finite = self.non_finite.saturating_add(other.non_finite);
         self.propagate_carries();
     }
 
@@ -131,7 +131,7 @@ impl MassSum {
         let mut settled = self.clone();
         settled.propagate_carries();
         let mut words = [0; Self::WORDS];
-        words.iter_mut().zip(settled.digits.iter().chain([&settled.broken])).for_each(|(word, own)| *word = *own);
+        words.iter_mut().zip(settled.digits.iter().chain([&settled.non_finite])).for_each(|(word, own)| *word = *own);
         words
     }
 
@@ -139,22 +139,22 @@ impl MassSum {
     /// [`MassSum::WORDS`].
     #[cfg(any(feature = "distributed", test))]
     pub fn from_words(words: &[i64]) -> Option<Self> {
-        let (digits, broken) = words.split_first_chunk::<DIGITS>()?;
-        let &[broken] = broken else { return None };
-        let mut sum = Self { digits: *digits, broken, terms: 0 };
+        let (digits, non_finite) = words.split_first_chunk::<DIGITS>()?;
+        let &[non_finite] = non_finite else { return None };
+        let mut sum = Self { digits: *digits, non_finite, terms: 0 };
         sum.propagate_carries();
         Some(sum)
     }
 
     /// Creates a sum whose value is NaN, for terms that could not be read.
     #[doc(hidden)]
-    pub fn broken() -> Self {
-        Self { broken: 1, ..Self::default() }
+    pub fn non_finite() -> Self {
+        Self { non_finite: 1, ..Self::default() }
     }
 
     /// Returns the sum, rounded to the nearest float; NaN if a term is not finite.
     pub fn value(&self) -> f64 {
-        if self.broken != 0 {
+        if self.non_finite != 0 {
             return f64::NAN;
         }
         let mut sum = self.clone();
@@ -203,12 +203,12 @@ mod tests {
             (vec![-1.0, -f64::EPSILON / 2.0, -tiny], -1.0 - f64::EPSILON),
             (vec![f64::MIN_POSITIVE, -tiny], f64::from_bits((1 << 52) - 1)),
         ] {
-            assert_eq!(MassSum::of(&values).value().to_bits(), sum.to_bits(), "{values:?}");
+            assert_eq!(MassSum::from_values(&values).value().to_bits(), sum.to_bits(), "{values:?}");
         }
         for bad in [f64::NAN, f64::INFINITY] {
-            assert!(MassSum::of(&[1.0, bad]).value().is_nan());
+            assert!(MassSum::from_values(&[1.0, bad]).value().is_nan());
         }
-        assert!(MassSum::broken().value().is_nan());
+        assert!(MassSum::non_finite().value().is_nan());
         assert!(MassSum::from_words(&[0; 3]).is_none());
     }
 
@@ -226,7 +226,7 @@ mod tests {
                 .collect();
             let values: Vec<f64> = whole.iter().map(|&x| scale(x as f64)).collect();
             let expected = scale(whole.iter().map(|&x| i128::from(x)).sum::<i128>() as f64);
-            let sum = MassSum::of(&values);
+            let sum = MassSum::from_values(&values);
             assert_eq!(sum.value(), expected, "{power}");
             let mut turned = MassSum::default();
             values.iter().rev().for_each(|&value| turned.add(value));

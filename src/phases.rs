@@ -1,7 +1,7 @@
 //! Wall-clock times of the steps of a computation.
 //!
-//! Long functions call [`mark`] when they finish a step. A call reads a thread-local variable, and does no more
-//! unless [`phases`] is listening.
+//! Long functions of this crate mark the end of each step. That reads a thread-local variable, and does no more unless
+//! [`timed`] is listening.
 
 use std::cell::RefCell;
 use std::time::{Duration, Instant};
@@ -19,13 +19,13 @@ thread_local! {
 /// recorded; the parallel parts of a step may run on any thread.
 ///
 /// ```
-/// use ropewalk::{Bvh, phases};
+/// use ropewalk::{Bvh, phases::timed};
 ///
-/// let (bvh, steps) = phases(|| Bvh::build(&[[0.0f32], [1.0]]));
+/// let (bvh, steps) = timed(|| Bvh::build(&[[0.0f32], [1.0]]));
 /// assert!(bvh.is_ok());
 /// assert_eq!(steps[0].0, "bounds");
 /// ```
-pub fn phases<R>(work: impl FnOnce() -> R) -> (R, Vec<(&'static str, Duration)>) {
+pub fn timed<R>(work: impl FnOnce() -> R) -> (R, Vec<(&'static str, Duration)>) {
     let mut outer = Outer(LISTENER.replace(Some((Instant::now(), Steps::new()))));
     let result = work();
     (result, outer.put_back().map(|(_, steps)| steps).unwrap_or_default())
@@ -72,13 +72,13 @@ mod tests {
 
     #[test]
     fn a_panic_ends_listening() {
-        let (_, steps) = phases(|| {
+        let (_, steps) = timed(|| {
             mark("before");
-            std::panic::catch_unwind(|| phases(|| panic!("on purpose"))).unwrap_err();
+            std::panic::catch_unwind(|| timed(|| panic!("on purpose"))).unwrap_err();
             mark("after");
         });
         assert_eq!(steps.iter().map(|(step, _)| *step).collect::<Vec<_>>(), ["before", "after"]);
-        std::panic::catch_unwind(|| phases(|| panic!("on purpose"))).unwrap_err();
+        std::panic::catch_unwind(|| timed(|| panic!("on purpose"))).unwrap_err();
         assert!(LISTENER.take().is_none());
     }
 }

@@ -38,7 +38,8 @@ mod sets;
 mod tests {
     use super::distances;
     use super::sets::random;
-    use crate::{Bvh, Dbscan, DbscanAlgorithm, Fof, Nearest, Scalar};
+    use crate::cluster::DbscanAlgorithm;
+    use crate::{Bvh, Dbscan, Fof, Nearest, Scalar};
 
     fn uniform<S: Scalar, const D: usize>(n: usize, unit: f64) -> Vec<[S; D]> {
         let mut random = random(n as u64);
@@ -112,9 +113,9 @@ mod tests {
         let points = uniform::<f32, 3>(n, 1.0);
         let tree = tree(&points, None);
         for radius in [2.0, 1e20, 1e300] {
-            for (min_pts, most) in [(1, 100), (5, 100), (n, 100), (n + 1, 100)] {
-                let cost = distances(|| Dbscan::new(radius, min_pts).run_on(&tree).unwrap());
-                assert!(cost < most * n as u64, "eps {radius:e}, min_pts {min_pts}: {cost}");
+            for (min_samples, most) in [(1, 100), (5, 100), (n, 100), (n + 1, 100)] {
+                let cost = distances(|| Dbscan::new(radius, min_samples).run_on(&tree).unwrap());
+                assert!(cost < most * n as u64, "eps {radius:e}, min_samples {min_samples}: {cost}");
             }
             assert!(distances(|| tree.count_neighbors(radius)) < 100 * n as u64);
             assert!(distances(|| tree.count_pairs(radius)) < 100 * n as u64);

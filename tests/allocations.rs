@@ -39,7 +39,7 @@ unsafe impl GlobalAlloc for Counting {
 static COUNTING: Counting = Counting;
 
 fn steps_of<S: Scalar, const D: usize, T: Bounded<S, D>>(places: &[Vec<T>], side: Option<f64>, radius: f64) {
-    let mut tree = Bvh::build_periodic(&places[0], ropewalk::BoxSize::from(side)).unwrap();
+    let mut tree = Bvh::build_periodic(&places[0], ropewalk::geometry::BoxSize::from(side)).unwrap();
     let (mut counts, mut lists, mut sums) = (vec![], Csr::default(), vec![]);
     let mut step = |points: &[T], radius: f64| {
         tree.rebuild(points).unwrap();

@@ -1,8 +1,9 @@
 //! Options and results are serialized as text, and are equal after deserialization.
 #![cfg(feature = "serde")]
 
-use ropewalk::interpolate::{Fallback, Weight};
-use ropewalk::{ClusterSelection, Dbscan, Fof, Hdbscan, Labels, MovingLeastSquares, Ties};
+use ropewalk::cluster::{ClusterSelection, Ties};
+use ropewalk::interpolate::{Fallback, MovingLeastSquares, Weight};
+use ropewalk::{Dbscan, Fof, Hdbscan, Labels};
 use ropewalk_io::{Points, Snapshot, Table};
 use ropewalk_pipeline::{LinkingLength, Options};
 use ropewalk_table::Catalog;

@@ -38,7 +38,7 @@ extern "C" {
 enum {
     ROPEWALK_OK = 0,
     /* Invalid particles or options, on this rank or on another. */
-    ROPEWALK_REFUSED = 1,
+    ROPEWALK_INVALID = 1,
     /* There is not enough memory. */
     ROPEWALK_MEMORY = 2,
     /* A function of the communicator has returned an error, on this rank or on another. */
@@ -154,7 +154,7 @@ typedef struct ropewalk_fof_options {
 typedef struct ropewalk_dbscan_options {
     double eps;
     /* The minimum number of particles within eps of a core particle, itself included. 0 is an error. */
-    uint64_t min_pts;
+    uint64_t min_samples;
     /* The sides of the periodic box, each at least twice eps; zeros mean open space. The particles of all ranks may
        have any origin, but must not span more than a side. */
     double box_size[3];

@@ -32,7 +32,7 @@ typedef struct ropewalk_mpi {
     uint64_t message;
 } ropewalk_mpi;
 
-static inline uint64_t ropewalk_mpi_least(uint64_t a, uint64_t b) { return a < b ? a : b; }
+static inline uint64_t ropewalk_mpi_min(uint64_t a, uint64_t b) { return a < b ? a : b; }
 
 /* Stores the offset of each rank's bytes in `starts`. */
 static inline void ropewalk_mpi_starts(const uint64_t *counts, uint64_t size, uint64_t *starts) {
@@ -62,7 +62,7 @@ static inline int ropewalk_mpi_all_to_all_v(void *context, const void *send, con
 
     int status = MPI_SUCCESS;
     for (uint64_t first = 1; first < size && status == MPI_SUCCESS; first += ROPEWALK_MPI_PARTNERS) {
-        const uint64_t end = ropewalk_mpi_least(size, first + ROPEWALK_MPI_PARTNERS);
+        const uint64_t end = ropewalk_mpi_min(size, first + ROPEWALK_MPI_PARTNERS);
         uint64_t longest = 0;
         for (uint64_t distance = first; distance < end; distance++) {
             const uint64_t out = sent[(rank + distance) % size], in = received[(rank + size - distance) % size];
@@ -75,7 +75,7 @@ static inline int ropewalk_mpi_all_to_all_v(void *context, const void *send, con
             for (uint64_t distance = first; distance < end && status == MPI_SUCCESS; distance++) {
                 const uint64_t other = (rank + size - distance) % size;
                 if (done >= received[other]) continue;
-                const int length = (int)ropewalk_mpi_least(mpi->message, received[other] - done);
+                const int length = (int)ropewalk_mpi_min(mpi->message, received[other] - done);
                 status = MPI_Irecv((char *)receive + into[other] + done, length, MPI_BYTE, (int)other, 1, mpi->comm,
                                    &requests[count]);
                 if (status == MPI_SUCCESS) count++;
@@ -83,7 +83,7 @@ static inline int ropewalk_mpi_all_to_all_v(void *context, const void *send, con
             for (uint64_t distance = first; distance < end && status == MPI_SUCCESS; distance++) {
                 const uint64_t other = (rank + distance) % size;
                 if (done >= sent[other]) continue;
-                const int length = (int)ropewalk_mpi_least(mpi->message, sent[other] - done);
+                const int length = (int)ropewalk_mpi_min(mpi->message, sent[other] - done);
                 status = MPI_Isend((char *)send + from[other] + done, length, MPI_BYTE, (int)other, 1, mpi->comm,
                                    &requests[count]);
                 if (status == MPI_SUCCESS) count++;
@@ -122,7 +122,7 @@ static inline int ropewalk_mpi_all_gather_v(void *context, const void *own, void
     for (uint64_t root = 0; root < size; root++) {
         if (root == rank && counts[root] > 0) memcpy(block, own, (size_t)counts[root]);
         for (uint64_t done = 0; done < counts[root] && status == MPI_SUCCESS; done += mpi->message) {
-            const int length = (int)ropewalk_mpi_least(mpi->message, counts[root] - done);
+            const int length = (int)ropewalk_mpi_min(mpi->message, counts[root] - done);
             status = MPI_Bcast(block + done, length, MPI_BYTE, (int)root, mpi->comm);
         }
         block += counts[root];
@@ -136,7 +136,7 @@ static inline int ropewalk_mpi_all_reduce(void *context, uint64_t *numbers, uint
     const uint64_t most = mpi->message / sizeof(uint64_t);
     int status = MPI_SUCCESS;
     for (uint64_t done = 0; done < count && status == MPI_SUCCESS; done += most) {
-        const int length = (int)ropewalk_mpi_least(most, count - done);
+        const int length = (int)ropewalk_mpi_min(most, count - done);
         status = MPI_Allreduce(MPI_IN_PLACE, numbers + done, length, MPI_UINT64_T, operation, mpi->comm);
     }
     return status;

@@ -87,7 +87,7 @@ fn one_rank_alone() {
 #[test]
 fn what_is_null_is_refused() {
     let (points, options, mut result) = (particles(&POINTS), FOF, ptr::null_mut());
-    let dbscan = DbscanOptions { eps: 1.0, min_pts: 2, box_size: [0.0; 3] };
+    let dbscan = DbscanOptions { eps: 1.0, min_samples: 2, box_size: [0.0; 3] };
     // SAFETY: all pointers are null or those of live values, and the functions accept null.
     unsafe {
         for (particles, options, result, word) in [
@@ -95,9 +95,9 @@ fn what_is_null_is_refused() {
             (&raw const points, ptr::null(), &raw mut result, "options is NULL"),
             (&raw const points, &raw const options, ptr::null_mut(), "result is NULL"),
         ] {
-            assert_eq!((ropewalk_fof(ptr::null(), particles, options, result), message()), (REFUSED, word.into()));
+            assert_eq!((ropewalk_fof(ptr::null(), particles, options, result), message()), (INVALID, word.into()));
         }
-        assert_eq!(ropewalk_dbscan(ptr::null(), ptr::null(), &dbscan, &mut result), REFUSED);
+        assert_eq!(ropewalk_dbscan(ptr::null(), ptr::null(), &dbscan, &mut result), INVALID);
         assert!(ropewalk_result_labels(ptr::null()).is_null() && ropewalk_result_rows(ptr::null()).is_null());
         assert!(ropewalk_result_core(ptr::null()).is_null());
         assert_eq!(ropewalk_result_count(ptr::null()) + ropewalk_result_row_count(ptr::null()), 0);
@@ -124,13 +124,13 @@ fn options_out_of_range_are_refused() {
     ];
     for (options, word) in all {
         let (status, message) = fof(None, &particles(&POINTS), &options).unwrap_err();
-        assert!(status == REFUSED && message.contains(word), "{word}: {message}");
+        assert!(status == INVALID && message.contains(word), "{word}: {message}");
     }
-    let (dbscan, mut result) = (DbscanOptions { eps: 1.0, min_pts: 0, box_size: [0.0; 3] }, ptr::null_mut());
+    let (dbscan, mut result) = (DbscanOptions { eps: 1.0, min_samples: 0, box_size: [0.0; 3] }, ptr::null_mut());
     // SAFETY: all pointers are those of live values, and `POINTS` has `count` points.
     let status = unsafe { ropewalk_dbscan(ptr::null(), &particles(&POINTS), &dbscan, &mut result) };
-    assert_eq!((status, message()), (REFUSED, "min_pts is 0; it must be at least 1".into()));
-    let narrow = DbscanOptions { eps: 0.1, min_pts: 2, box_size: [10.0, 2.5, 10.0] };
+    assert_eq!((status, message()), (INVALID, "min_samples is 0; it must be at least 1".into()));
+    let narrow = DbscanOptions { eps: 0.1, min_samples: 2, box_size: [10.0, 2.5, 10.0] };
     // SAFETY: all pointers are those of live values, and `POINTS` has `count` points.
     let status = unsafe { ropewalk_dbscan(ptr::null(), &particles(&POINTS), &narrow, &mut result) };
     assert_eq!(status, OK);
@@ -139,7 +139,7 @@ fn options_out_of_range_are_refused() {
     let narrow = DbscanOptions { box_size: [10.0, 1.5, 10.0], ..narrow };
     // SAFETY: all pointers are those of live values, and `POINTS` has `count` points.
     let status = unsafe { ropewalk_dbscan(ptr::null(), &particles(&POINTS), &narrow, &mut result) };
-    assert!(status == REFUSED && message().contains("the periodic box is 1.5, but along axis 1"), "{}", message());
+    assert!(status == INVALID && message().contains("the periodic box is 1.5, but along axis 1"), "{}", message());
 }
 
 #[test]
@@ -166,7 +166,7 @@ fn particles_that_are_none_are_refused() {
     ];
     for (particles, word) in all {
         let (status, message) = fof(None, &particles, &FofOptions { rows: 1, ..FOF }).unwrap_err();
-        assert!(status == REFUSED && message.contains(word), "{word}: {message}");
+        assert!(status == INVALID && message.contains(word), "{word}: {message}");
     }
 }
 
@@ -288,7 +288,7 @@ fn ranks_that_ask_for_different_things() {
             Ok(fof(Some(&communicator(ranks)), &particles(&POINTS), &options).unwrap_err())
         });
         for (status, message) in errors.unwrap() {
-            assert!(status == REFUSED && message.contains(word), "{word}: {message}");
+            assert!(status == INVALID && message.contains(word), "{word}: {message}");
         }
     }
 }
@@ -303,7 +303,7 @@ fn what_one_rank_is_refused_all_know() {
         Ok(fof(Some(&communicator(ranks)), &own, &FOF).unwrap_err())
     });
     let errors = errors.unwrap();
-    assert!(errors.iter().all(|(status, message)| *status == REFUSED && message.contains("positions: x and y and z")));
+    assert!(errors.iter().all(|(status, message)| *status == INVALID && message.contains("positions: x and y and z")));
     assert!(errors[0].1.starts_with("rank 1: ") && errors[1].1.starts_with("positions: "));
 }
 
@@ -312,12 +312,12 @@ fn communicators_that_cannot_be() {
     on_threads(1, |ranks| {
         let good = communicator(ranks);
         let all = [
-            (Communicator { size: 0, ..good }, REFUSED, "rank 0 of 0"),
-            (Communicator { rank: 3, ..good }, REFUSED, "rank 3 of 1"),
-            (Communicator { size: 1 << 40, ..good }, REFUSED, "rank 0 of 1099511627776"),
-            (Communicator { all_to_all_v: None, ..good }, REFUSED, "all_to_all_v of the communicator is NULL"),
-            (Communicator { all_gather_v: None, ..good }, REFUSED, "all_gather_v of the communicator is NULL"),
-            (Communicator { all_reduce: None, ..good }, REFUSED, "all_reduce of the communicator is NULL"),
+            (Communicator { size: 0, ..good }, INVALID, "rank 0 of 0"),
+            (Communicator { rank: 3, ..good }, INVALID, "rank 3 of 1"),
+            (Communicator { size: 1 << 40, ..good }, INVALID, "rank 0 of 1099511627776"),
+            (Communicator { all_to_all_v: None, ..good }, INVALID, "all_to_all_v of the communicator is NULL"),
+            (Communicator { all_gather_v: None, ..good }, INVALID, "all_gather_v of the communicator is NULL"),
+            (Communicator { all_reduce: None, ..good }, INVALID, "all_reduce of the communicator is NULL"),
             (
                 Communicator { all_reduce: Some(of_threads::fails), ..good },
                 COMMUNICATION,
@@ -361,12 +361,12 @@ fn structures_are_those_of_the_header() {
         masses "masses", mass "mass", ids "ids");
     structure!(FofOptions, "ropewalk_fof_options", linking_length "linking_length", min_members "min_members",
         box_size "box_size", rows "rows", center "center", softening "softening");
-    structure!(DbscanOptions, "ropewalk_dbscan_options", eps "eps", min_pts "min_pts", box_size "box_size");
+    structure!(DbscanOptions, "ropewalk_dbscan_options", eps "eps", min_samples "min_samples", box_size "box_size");
     structure!(Halo, "ropewalk_halo", tag "tag", label "label", count "count", mass "mass",
         center_of_mass "center_of_mass", velocity "velocity", velocity_dispersion "velocity_dispersion",
         rms_radius "rms_radius", max_radius "max_radius", center "center", center_id "center_id");
     for (name, value) in
-        [("OK", OK), ("REFUSED", REFUSED), ("MEMORY", MEMORY), ("COMMUNICATION", COMMUNICATION), ("BUG", BUG)]
+        [("OK", OK), ("INVALID", INVALID), ("MEMORY", MEMORY), ("COMMUNICATION", COMMUNICATION), ("BUG", BUG)]
     {
         writeln!(program, "_Static_assert(ROPEWALK_{name} == {value}, \"\");").unwrap();
     }

@@ -1,7 +1,8 @@
 //! The calculations on the snapshots that [`crate::ffi`] reads.
 
 use ropewalk::distributed::{Communicator, Term, agree, agree_on};
-use ropewalk::{BoxSize, Dbscan, Error, ErrorKind, Fof, Result};
+use ropewalk::geometry::BoxSize;
+use ropewalk::{Dbscan, Error, ErrorKind, Fof, Result};
 use ropewalk_io::{Points, Snapshot};
 use ropewalk_pipeline::{CenterKind, LinkingLength, Options, Pipeline};
 use ropewalk_table::columns::Values;
@@ -42,11 +43,11 @@ fn kind(positions: &Points) -> (&'static str, Term) {
 pub fn dbscan(ranks: &dyn Communicator, own: Result<(Snapshot, DbscanOptions)>) -> Result<RunResult> {
     let (part, options) = agree(ranks, own)?;
     let mut terms =
-        vec![kind(&part.points), ("eps", Term::Real(options.eps)), ("min_pts", Term::Whole(options.min_pts))];
+        vec![kind(&part.points), ("eps", Term::Real(options.eps)), ("min_samples", Term::Whole(options.min_samples))];
     terms.extend(sides(options.box_size));
     agree_on(ranks, DBSCAN, &terms)?;
     check_box(ranks, &part, options.box_size)?;
-    let dbscan = Dbscan::new(options.eps, saturating_usize(options.min_pts)).periodic(box_size(options.box_size));
+    let dbscan = Dbscan::new(options.eps, saturating_usize(options.min_samples)).periodic(box_size(options.box_size));
     let labels = dbscan_across(ranks, &part.points, &dbscan)?;
     let core = (0..part.points.len()).map(|i| labels.is_core(i).into()).collect();
     let clusters = labels.n_clusters();

@@ -3,7 +3,7 @@
 use std::ffi::{c_int, c_void};
 
 pub const OK: c_int = 0;
-pub const REFUSED: c_int = 1;
+pub const INVALID: c_int = 1;
 pub const MEMORY: c_int = 2;
 pub const COMMUNICATION: c_int = 3;
 pub const BUG: c_int = 4;
@@ -39,7 +39,7 @@ pub struct Communicator {
     pub all_reduce: Option<unsafe extern "C" fn(*mut c_void, *mut u64, u64, u32) -> c_int>,
 }
 
-/// A number for each particle.
+/// An array with one number for each particle.
 #[derive(Clone, Copy)]
 #[repr(C)]
 pub struct Numbers {
@@ -48,7 +48,7 @@ pub struct Numbers {
     pub kind: u32,
 }
 
-/// Three numbers for each particle.
+/// Arrays of the three components of a vector for each particle.
 #[derive(Clone, Copy)]
 #[repr(C)]
 pub struct Vectors {
@@ -88,11 +88,11 @@ pub struct FofOptions {
 #[repr(C)]
 pub struct DbscanOptions {
     pub eps: f64,
-    pub min_pts: u64,
+    pub min_samples: u64,
     pub box_size: [f64; 3],
 }
 
-/// A row of the catalogue.
+/// A halo: a row of the catalogue.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[repr(C)]
 pub struct Halo {

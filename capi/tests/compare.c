@@ -52,15 +52,15 @@ static int root(int *parents, int i) {
 }
 
 /* Computes labels from all pairs. Components of core particles are numbered by their smallest particle; other
-   particles get the minimum label of core particles near them. Friends of friends are the case min_pts = 2. Returns
+   particles get the minimum label of core particles near them. Friends of friends are the case min_samples = 2. Returns
    the number of clusters. */
-static int64_t label_all(int n, double length, double side, int min_pts, uint8_t *core) {
+static int64_t label_all(int n, double length, double side, int min_samples, uint8_t *core) {
     static int parents[MOST];
     const double length2 = length * length;
     for (int i = 0; i < n; i++) {
         int near = 0;
         for (int j = 0; j < n; j++) near += distance2(all[i], all[j], side) <= length2;
-        core[i] = near >= min_pts;
+        core[i] = near >= min_samples;
         parents[i] = i;
         expected[i] = -1;
     }
@@ -178,7 +178,7 @@ static void compare(int n, double length, double side, int way, int share) {
     ropewalk_particles particles = {.count = (uint64_t)count, .positions = vectors(way, records, wide, narrow, count)};
     ropewalk_result *found = NULL;
 
-    const ropewalk_dbscan_options dbscan = {.eps = length, .min_pts = 6, .box_size = {side, side, side}};
+    const ropewalk_dbscan_options dbscan = {.eps = length, .min_samples = 6, .box_size = {side, side, side}};
     CHECK(ropewalk_dbscan(&mpi.ranks, &particles, &dbscan, &found) == ROPEWALK_OK, "DBSCAN of %d, way %d", n, way);
     int64_t clusters = label_all(n, length, side, 6, core);
     CHECK((int64_t)ropewalk_result_clusters(found) == clusters, "clusters");
@@ -236,7 +236,7 @@ static void refusals(void) {
         ropewalk_result *found = (ropewalk_result *)&particles;
         const int status = ropewalk_fof(&mpi.ranks, mine && fault == 4 ? NULL : &particles,
                                         mine && fault == 7 ? NULL : &options, &found);
-        CHECK(status == ROPEWALK_REFUSED && found == NULL, "status %d of fault %d", status, fault);
+        CHECK(status == ROPEWALK_INVALID && found == NULL, "status %d of fault %d", status, fault);
         CHECK(strstr(ropewalk_error_message(), words[fault]), "fault %d: %s", fault, words[fault]);
     }
     /* Particles that span more than the box, on each rank or together. */
@@ -245,11 +245,11 @@ static void refusals(void) {
         const double wide[6] = {fault == 2 || last == 0 ? 0.0 : spread, 1.0, 1.0, spread, 1.0, 1.0};
         const ropewalk_particles particles = {.count = 2, .positions = {.x = wide, .type = ROPEWALK_F64}};
         const ropewalk_fof_options fof = {.linking_length = 0.1, .box_size = {1.0, 1.0, 1.0}};
-        const ropewalk_dbscan_options dbscan = {.eps = 0.1, .min_pts = 2, .box_size = {1.0, 200.0, 200.0}};
+        const ropewalk_dbscan_options dbscan = {.eps = 0.1, .min_samples = 2, .box_size = {1.0, 200.0, 200.0}};
         ropewalk_result *found = NULL;
         const int status = fault == 1 ? ropewalk_dbscan(&mpi.ranks, &particles, &dbscan, &found)
                                       : ropewalk_fof(&mpi.ranks, &particles, &fof, &found);
-        CHECK(status == ROPEWALK_REFUSED && found == NULL, "status %d of a narrow box", status);
+        CHECK(status == ROPEWALK_INVALID && found == NULL, "status %d of a narrow box", status);
         CHECK(strstr(ropewalk_error_message(), "the periodic box is 1, but along axis 0"), "a narrow box");
     }
     /* Ranks with different options, types or functions. */
@@ -263,11 +263,11 @@ static void refusals(void) {
             particles.positions.type = ROPEWALK_F32;
         }
         ropewalk_result *found = NULL;
-        const ropewalk_dbscan_options dbscan = {.eps = 1.0, .min_pts = 2};
+        const ropewalk_dbscan_options dbscan = {.eps = 1.0, .min_samples = 2};
         const int status = mine && fault == 2 ? ropewalk_dbscan(&mpi.ranks, &particles, &dbscan, &found)
                                               : ropewalk_fof(&mpi.ranks, &particles, &options, &found);
         const char *word = fault == 0 ? "linking_length is 2 on rank" : fault == 1 ? "positions.type is" : "different functions";
-        CHECK(status == ROPEWALK_REFUSED && strstr(ropewalk_error_message(), word), "status %d of %s", status, word);
+        CHECK(status == ROPEWALK_INVALID && strstr(ropewalk_error_message(), word), "status %d of %s", status, word);
     }
 }
 
@@ -276,7 +276,7 @@ int main(int argc, char **argv) {
     if (ropewalk_mpi_open(&mpi, MPI_COMM_WORLD) != MPI_SUCCESS) return 1;
     if (argc > 1) mpi.message = strtoull(argv[1], NULL, 10);
     CHECK(ropewalk_set_threads(1) == ROPEWALK_OK, "threads");
-    CHECK(ropewalk_set_threads(2) == ROPEWALK_REFUSED, "threads, twice");
+    CHECK(ropewalk_set_threads(2) == ROPEWALK_INVALID, "threads, twice");
     const int numbers[5] = {0, 1, 2, 100, MOST};
     for (int which = 0; which < 5; which++) {
         for (int way = 0; way < 6; way++) {

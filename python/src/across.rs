@@ -8,7 +8,8 @@ use std::sync::Arc;
 use numpy::IntoPyArray;
 use pyo3::prelude::*;
 use ropewalk::distributed::{Communicator, Term, agree, agree_on};
-use ropewalk::{BoxSize, Dbscan, Error, ErrorKind, Fof, Result, memory};
+use ropewalk::geometry::BoxSize;
+use ropewalk::{Dbscan, Error, ErrorKind, Fof, Result, memory};
 use ropewalk_table::Points;
 use ropewalk_table::check_sides_across;
 
@@ -172,7 +173,7 @@ pub fn friends_of_friends_across<'py>(
         let halos = ropewalk_table::fof_across(ranks, &points.0, &options)?;
         check_count("groups", halos.len())?;
         let labels = narrow(&halos.halo_of_points(ranks)?);
-        let numbers: Vec<i64> = halos.places(ranks)?.iter().map(|&place| place as i64).collect();
+        let numbers: Vec<i64> = halos.catalog_rows(ranks)?.iter().map(|&place| place as i64).collect();
         let owned = halos.owned();
         let members: Vec<i64> = owned.iter().flatten().map(|&at| halos.indices()[at as usize] as i64).collect();
         let mut starts = Vec::with_capacity(owned.len() + 1);

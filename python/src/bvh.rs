@@ -4,8 +4,10 @@ use numpy::{IntoPyArray, PyReadonlyArray1};
 use pyo3::exceptions::PyMemoryError;
 use pyo3::prelude::*;
 use rayon::prelude::*;
+use ropewalk::geometry::distance_from_square;
 use ropewalk::internals::memory::with_capacity;
-use ropewalk::{Csr, Nearest, Neighbor, distance_from_square};
+use ropewalk::search::Neighbor;
+use ropewalk::{Csr, Nearest};
 use ropewalk_table::Radii;
 
 use crate::arrays::{Rows, Vector};
@@ -43,7 +45,7 @@ impl Bvh {
     #[new]
     #[pyo3(signature = (points, box_size, n_jobs))]
     fn new(py: Python<'_>, points: Rows, box_size: Option<Vec<f64>>, n_jobs: Option<isize>) -> PyResult<Self> {
-        run(py, n_jobs, || ropewalk_table::Bvh::build(&points.0, box_size)).map(Self)
+        run(py, n_jobs, || ropewalk_table::Bvh::build_periodic(&points.0, box_size)).map(Self)
     }
 
     /// Returns the points within a radius of each center.

@@ -2,8 +2,7 @@
 
 use numpy::IntoPyArray;
 use pyo3::prelude::*;
-use ropewalk::Cosmology;
-use ropewalk::halo::MassFunction;
+use ropewalk::halo::{Cosmology, MassFunction};
 
 use crate::arrays::Vector;
 use crate::calls::run;

@@ -2,8 +2,9 @@
 
 use numpy::{IntoPyArray, PyReadonlyArray1};
 use pyo3::prelude::*;
+use ropewalk::geometry::BoxSize;
 use ropewalk::internals::memory::collected;
-use ropewalk::{BoxSize, Dbscan, Labels};
+use ropewalk::{Dbscan, Labels};
 
 use crate::arrays::{Rows, Vector};
 use crate::calls::run;

@@ -2,7 +2,8 @@
 
 use numpy::IntoPyArray;
 use pyo3::prelude::*;
-use ropewalk::{BoxSize, Fof, Halos};
+use ropewalk::geometry::BoxSize;
+use ropewalk::{Fof, Halos};
 
 use crate::arrays::{Rows, Vector};
 use crate::calls::run;

@@ -1,9 +1,9 @@
 //! The options of `ropewalk.halos`, with the names of the command line.
 
 use pyo3::prelude::*;
-use ropewalk::halo::UniverseOptions;
+use ropewalk::AdaptaHop;
+use ropewalk::halo::{AdaptaHopAlgorithm, SubhaloSelection, UniverseOptions};
 use ropewalk::units::UnitSystem;
-use ropewalk::{AdaptaHop, AdaptaHopAlgorithm, SubhaloSelection};
 use ropewalk_pipeline::{CenterKind, Finder, LinkingLength, Options};
 
 use crate::errors::unknown;

@@ -9,7 +9,7 @@ use ropewalk::internals::memory::copy_of;
 use ropewalk::units::{KnownUnits, Quantity, UnitSystem};
 use ropewalk::{Error, ErrorKind};
 use ropewalk_io::{AtomicFile, Masses, Snapshot, TableFormat, TableWriter};
-use ropewalk_pipeline::{Found, Largest, Pipeline, profile_columns};
+use ropewalk_pipeline::{FoundHalos, Largest, Pipeline, profile_columns};
 use ropewalk_table::columns::{Column, Meta, Values, meta_in_units};
 
 use crate::arrays::Rows;
@@ -111,7 +111,7 @@ impl HaloTable {
     /// Writes the table in the format of the file extension.
     fn write(&self, py: Python<'_>, path: PathBuf) -> PyResult<()> {
         run(py, None, || {
-            let format = TableFormat::of(&path)?;
+            let format = TableFormat::from_path(&path)?;
             let mut file = AtomicFile::create(&path)?;
             TableWriter::new(&self.columns).units(self.units).meta(&self.meta).write(&mut file, format)?;
             file.commit()
@@ -227,7 +227,7 @@ fn in_units(
 }
 
 /// Finds halos on the device that `arguments` selects.
-fn find_groups<'a>(pipeline: &Pipeline<'a>, arguments: &HaloArguments) -> ropewalk::Result<Found<'a>> {
+fn find_groups<'a>(pipeline: &Pipeline<'a>, arguments: &HaloArguments) -> ropewalk::Result<FoundHalos<'a>> {
     #[cfg(feature = "cuda")]
     if let Some(number) = arguments.device {
         return pipeline.find_on(ropewalk::gpu::Device::cuda(number)?);

@@ -2,8 +2,10 @@
 
 use numpy::IntoPyArray;
 use pyo3::prelude::*;
+use ropewalk::cluster::{ClusterSelection, HdbscanClusters, Ties};
+use ropewalk::geometry::BoxSize;
 use ropewalk::internals::memory::{collected, copy_of};
-use ropewalk::{BoxSize, ClusterSelection, Hdbscan, HdbscanClusters, MinimumSpanningTree, Ties};
+use ropewalk::{Hdbscan, MinimumSpanningTree};
 
 use crate::arrays::{Rows, Vector};
 use crate::calls::run;
@@ -61,11 +63,11 @@ pub fn hdbscan(py: Python<'_>, points: Rows, options: Options, n_jobs: Option<is
     let hdbscan = options.hdbscan();
     let (found, tree) = run(py, n_jobs, || {
         // Rejects invalid options before the work starts.
-        hdbscan.run_on_tree(&ropewalk::SpanningTree::default())?;
+        hdbscan.run_on_spanning_tree(&ropewalk::cluster::SpanningTree::default())?;
         let tree = MinimumSpanningTree::new().min_samples(hdbscan.samples(points.0.len())).alpha(options.alpha);
         let tree =
             ropewalk_table::minimum_spanning_tree(&points.0, &tree.periodic(options.box_size.map(BoxSize::from)))?;
-        Ok((hdbscan.run_on_tree(&tree)?, SpanningTree(tree)))
+        Ok((hdbscan.run_on_spanning_tree(&tree)?, SpanningTree(tree)))
     })?;
     Ok(Clusters { options: hdbscan, tree: Py::new(py, tree)?, found })
 }
@@ -80,7 +82,7 @@ pub fn hdbscan_of_tree(
     n_jobs: Option<isize>,
 ) -> PyResult<Clusters> {
     let options = options.hdbscan();
-    let found = run(py, n_jobs, || options.run_on_tree(&tree.get().0))?;
+    let found = run(py, n_jobs, || options.run_on_spanning_tree(&tree.get().0))?;
     Ok(Clusters { options, tree, found })
 }
 
@@ -128,8 +130,9 @@ impl Clusters {
         min_cluster_size: usize,
         n_jobs: Option<isize>,
     ) -> PyResult<Vector<'py, i32>> {
-        let labels =
-            run(py, n_jobs, || Hdbscan::new(min_cluster_size).run_on_tree(&self.tree.get().0)?.dbscan_labels(eps))?;
+        let labels = run(py, n_jobs, || {
+            Hdbscan::new(min_cluster_size).run_on_spanning_tree(&self.tree.get().0)?.dbscan_labels(eps)
+        })?;
         Ok(labels.into_vec().into_pyarray(py))
     }
 

@@ -2,7 +2,9 @@
 
 use numpy::{IntoPyArray, PyReadonlyArray1};
 use pyo3::prelude::*;
-use ropewalk::{BoxSize, DensityKernel, DensityUnit, Hop, KernelDensity};
+use ropewalk::Hop;
+use ropewalk::cluster::{DensityKernel, DensityUnit, KernelDensity};
+use ropewalk::geometry::BoxSize;
 
 use crate::arrays::{Rows, Vector};
 use crate::calls::run;

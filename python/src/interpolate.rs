@@ -3,9 +3,9 @@
 use numpy::{IntoPyArray, PyArray2, PyArrayMethods, PyReadonlyArray1, PyReadonlyArray2};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
+use ropewalk::geometry::BoxSize;
 use ropewalk::internals::memory::copy_of;
-use ropewalk::interpolate::{Fallback, SmoothingKernel, Weight};
-use ropewalk::{BoxSize, InverseDistance, MovingLeastSquares, Sph};
+use ropewalk::interpolate::{Fallback, InverseDistance, MovingLeastSquares, SmoothingKernel, Sph, Weight};
 use ropewalk_table::{Interpolation, interpolator};
 
 use crate::arrays::{Rows, Vector};
@@ -106,7 +106,7 @@ fn fallback(name: &str) -> PyResult<Fallback> {
 /// The coefficients of the sources of each target.
 #[pyclass(frozen, module = "ropewalk._native")]
 pub struct Interpolator {
-    own: ropewalk::Interpolator,
+    own: ropewalk::interpolate::Interpolator,
     dim: usize,
     has_gradients: bool,
 }

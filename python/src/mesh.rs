@@ -10,7 +10,8 @@ use pyo3::exceptions::PyUserWarning;
 use pyo3::prelude::*;
 use rayon::prelude::*;
 use ropewalk::internals::memory::with_capacity;
-use ropewalk::{Error, ErrorKind, MeshNearest, Ray, RayHit, Result, Scalar};
+use ropewalk::search::{MeshNearest, RayHit};
+use ropewalk::{Error, ErrorKind, Ray, Result, Scalar};
 use ropewalk_table::{Points, Table};
 
 use crate::arrays::{Rows, Vector};

@@ -293,7 +293,7 @@ impl Particles {
     /// in the file.
     fn write(&self, py: Python<'_>, path: PathBuf) -> PyResult<Option<String>> {
         run(py, None, || {
-            let format = SnapshotFormat::of(&path)?;
+            let format = SnapshotFormat::from_path(&path)?;
             ropewalk_io::write_snapshot(&path, &self.snapshot, format)?;
             Ok(format.lacks_units(&self.snapshot))
         })

@@ -4,9 +4,9 @@ use numpy::{IntoPyArray, PyArray2, PyArrayMethods, PyReadonlyArray1, PyReadonlyA
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use rayon::prelude::*;
-use ropewalk::cluster::Merge;
+use ropewalk::MinimumSpanningTree;
+use ropewalk::cluster::{Dendrogram, Edge, Merge};
 use ropewalk::internals::memory::{collected, with_capacity};
-use ropewalk::{Dendrogram, Edge, MinimumSpanningTree};
 
 use crate::arrays::{Rows, Vector};
 use crate::calls::run;
@@ -16,7 +16,7 @@ type Weighted<'py> = (Bound<'py, PyArray2<i64>>, Vector<'py, f64>);
 
 /// The library's spanning tree.
 #[pyclass(frozen, module = "ropewalk._native")]
-pub struct SpanningTree(pub ropewalk::SpanningTree);
+pub struct SpanningTree(pub ropewalk::cluster::SpanningTree);
 
 impl SpanningTree {
     fn edges_and<'py>(
@@ -54,7 +54,7 @@ impl SpanningTree {
         let edge = |(ends, &weight2): (&[i64; 2], &f64)| Edge { low: end(ends[0]), high: end(ends[1]), weight2 };
         run(py, n_jobs, || {
             let edges = collected(ends.as_chunks().0.iter().zip(weights2).map(edge));
-            ropewalk::SpanningTree::from_edges(n_points, edges).map(Self)
+            ropewalk::cluster::SpanningTree::from_edges(n_points, edges).map(Self)
         })
     }
 

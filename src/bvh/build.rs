@@ -64,7 +64,7 @@ pub(super) fn build_into<S: Scalar, T: Bounded<S, D>, const D: usize>(
     }
 }
 
-/// The results of `of` for all primitives, computed in parallel.
+/// Computes `of` for all primitives in parallel. Returns the results in their order.
 pub fn copied<T: Sync, U: bytemuck::Zeroable + Send>(primitives: &[T], of: impl Fn(&T) -> U + Sync) -> Vec<U> {
     let mut all = vec![];
     copy(&mut all, primitives, of);

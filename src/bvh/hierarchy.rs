@@ -126,7 +126,7 @@ impl Hierarchy {
         (2 * self.leaves()).saturating_sub(1)
     }
 
-    /// The whole tree, which must have at least one leaf.
+    /// Returns the whole tree as a subtree; it must have at least one leaf.
     pub fn root(&self) -> Subtree {
         Subtree { first: 0, last: self.leaves() as u32 - 1, split: self.root }
     }
@@ -143,7 +143,7 @@ impl Hierarchy {
         ])
     }
 
-    /// The range of the primitives of a subtree in tree order.
+    /// Returns the range of the primitives of a subtree in tree order.
     pub fn span(&self, of: &Subtree) -> std::ops::Range<usize> {
         self.starts[of.first as usize] as usize..self.starts[of.last as usize + 1] as usize
     }

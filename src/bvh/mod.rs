@@ -41,7 +41,8 @@ use crate::error::Result;
 use crate::geometry::{Bounded, BoxSize, Scalar, Space};
 
 impl<S: Scalar, const D: usize> Bvh<S, D> {
-    /// Builds the tree in parallel. Accepts any number of primitives, including none, and any number of equal points.
+    /// Builds a tree over points or boxes in open space, in parallel. Accepts any number of primitives, including none,
+    /// and any number of equal points.
     ///
     /// # Errors
     /// - A coordinate is NaN or infinite, or exceeds 1e150 in `f64`, where squares overflow.
@@ -52,8 +53,8 @@ impl<S: Scalar, const D: usize> Bvh<S, D> {
         Self::build_in(primitives, Space::OPEN)
     }
 
-    /// Builds the tree in a periodic box. All queries and pairs then use nearest images. A size without sides (`None`)
-    /// builds the tree in open space.
+    /// Builds a tree over points or boxes in a periodic box, in parallel. All queries and pairs then use nearest
+    /// images. A size without sides (`None`) builds the tree in open space.
     ///
     /// Points outside `[0, L]` are first wrapped into the box, rounded to `S`.
     ///

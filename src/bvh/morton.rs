@@ -24,7 +24,7 @@ impl<S: Scalar, const D: usize> Grid<S, D> {
     /// Bits per code.
     pub const BITS: u32 = Self::AXIS_BITS * D as u32;
 
-    /// The grid over a box. All arithmetic is in `S`, so that a device without `f64` computes the same codes.
+    /// Creates the grid over a box. All arithmetic is in `S`, so that a device without `f64` computes the same codes.
     pub fn over(bounds: &Aabb<S, D>) -> Self {
         let extent = |shrink: S| (0..D).map(|k| bounds.hi[k] * shrink - bounds.lo[k] * shrink).fold(S::ZERO, S::max);
         let shrink = S::from_f64(if extent(S::from_f64(1.0)) <= S::MAX { 1.0 } else { 0.5 });
@@ -34,20 +34,20 @@ impl<S: Scalar, const D: usize> Grid<S, D> {
         Self { shrink, origin: bounds.lo.map(|x| x * shrink), scale }
     }
 
-    /// The parameters `shrink`, `origin` and `scale` with which a device computes the same codes: a cell is
+    /// Returns the parameters `shrink`, `origin` and `scale` with which a device computes the same codes: a cell is
     /// `(point * shrink - origin) * scale`.
     #[cfg(feature = "gpu")]
     pub fn numbers(&self) -> (S, [S; D], S) {
         (self.shrink, self.origin, self.scale)
     }
 
-    /// The last cell of an axis, to which a device clamps cells beyond it.
+    /// Returns the last cell of an axis, to which a device clamps cells beyond it.
     #[cfg(feature = "gpu")]
     pub fn last_cell() -> u64 {
         Self::cell(S::INFINITY)
     }
 
-    /// The codes of points. Points outside the box get the codes of the nearest cells.
+    /// Writes the code of each point to `codes`. Points outside the box get the codes of the nearest cells.
     #[inline(always)]
     pub fn codes(&self, points: impl Iterator<Item = [S; D]>, codes: &mut [u64]) {
         let mut points = points.fuse();

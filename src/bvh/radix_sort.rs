@@ -70,7 +70,7 @@ impl<'a, T: Source> Buckets<'a, T> {
         Self::split_in(source, vec![], &mut SplitMemory::default())
     }
 
-    /// Same as [`split`](Self::split), in existing memory.
+    /// Splits the indices of all items as [`split`](Self::split) does, in existing memory.
     pub fn split_in(source: &'a T, mut index: Vec<u32>, memory: &mut SplitMemory) -> Self {
         let n = source.len();
         let size = n.div_ceil(n.div_ceil(TASK).clamp(1, 4 * rayon::current_num_threads())).max(1);
@@ -135,7 +135,7 @@ impl<'a, T: Source> Buckets<'a, T> {
         sorting.sort(0..firsts.len() - 1, index, output);
     }
 
-    /// The indices in sorted order.
+    /// Returns the indices in sorted order.
     pub fn into_order(mut self) -> Vec<u32> {
         let n = self.index.len();
         self.sort(0..n, &Pool::default(), &|_, _, _| ());
@@ -322,17 +322,17 @@ pub(crate) struct Sorted<'a, P> {
 }
 
 impl<P: Copy> Sorted<'_, P> {
-    /// The codes in the order of the indices, not sorted.
+    /// Returns the codes in the order of the indices, not sorted.
     pub fn codes(&self) -> &[u64] {
         &self.bucket.codes
     }
 
-    /// The items in the order of the indices, not sorted.
+    /// Returns the items in the order of the indices, not sorted.
     pub fn items(&self) -> &[P] {
         &self.bucket.items
     }
 
-    /// The codes and items in sorted order.
+    /// Returns the codes and items in sorted order.
     #[inline(always)]
     pub fn iter(&self) -> impl Iterator<Item = (u64, P)> {
         let Bucket { keys, codes, items, .. } = self.bucket;

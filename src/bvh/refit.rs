@@ -64,8 +64,8 @@ impl<S: Scalar, const D: usize> Bvh<S, D> {
         self.clear_on_memory_error(result)
     }
 
-    /// The cost of the tree relative to its cost at the last build. The cost is the sum of the surface areas of all
-    /// nodes.
+    /// Returns the cost of the tree relative to its cost at the last build. The cost is the sum of the surface areas of
+    /// all nodes.
     ///
     /// It is `C / C_built` with `C = sum over all nodes of A(node)` and
     /// `A(box) = sum over k of product over j != k of (hi_j - lo_j)`. `A` is half the surface (in two dimensions half

@@ -147,7 +147,7 @@ impl<S: Scalar, const D: usize> SortedPrimitives<S, D> {
         Ok(Self { lo, hi, index: buckets.index, deltas })
     }
 
-    /// The centre of the primitive at a position, which determines its place along the curve.
+    /// Returns the centre of the primitive at a position, which determines its place along the curve.
     pub fn center(&self, position: usize) -> [S; D] {
         let corner = |axes: &[Vec<S>; D]| std::array::from_fn(|k| axes[k][position]);
         match &self.hi {

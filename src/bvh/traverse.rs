@@ -91,7 +91,7 @@ impl DeferredSiblings {
         }
     }
 
-    /// The nodes of each deferred subtree, from the deepest up.
+    /// Returns the nodes of each deferred subtree, from the deepest up.
     #[inline(always)]
     pub fn subtrees<S: Scalar, const D: usize>(&self, tree: &Bvh<S, D>) -> impl Iterator<Item = Range<usize>> {
         self.deferred[..self.depth]

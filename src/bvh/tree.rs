@@ -123,7 +123,7 @@ impl<S: Scalar, const D: usize> Bvh<S, D> {
         Self { nodes, lo, hi: None, index, space, state: TreeState::default() }
     }
 
-    /// The number of stored primitives.
+    /// Returns the number of stored primitives.
     pub fn len(&self) -> usize {
         self.index.len()
     }
@@ -133,33 +133,34 @@ impl<S: Scalar, const D: usize> Bvh<S, D> {
         self.index.is_empty()
     }
 
-    /// The bounding box of all primitives; [`Aabb::EMPTY`] for an empty tree.
+    /// Returns the bounding box of all primitives; [`Aabb::EMPTY`] for an empty tree.
     pub fn bounds(&self) -> Aabb<S, D> {
         self.nodes[0].bounds
     }
 
-    /// The space, open or periodic.
+    /// Returns the space of the tree, open or periodic.
     pub fn space(&self) -> &Space<D> {
         &self.space
     }
 
-    /// The number of inner nodes and leaves.
+    /// Returns the number of inner nodes and leaves.
     pub fn n_nodes(&self) -> usize {
         self.end()
     }
 
-    /// All nodes in depth-first order, without the sentinel. Equal input gives equal nodes on every device.
+    /// Returns all nodes in depth-first order, without the sentinel. Equal input gives equal nodes on every device.
     #[doc(hidden)]
     pub fn nodes(&self) -> &[Node<S, D>] {
         &self.nodes[..self.end()]
     }
 
-    /// The caller's index of each stored primitive in tree order, which is the order along the Morton curve.
+    /// Returns the index of each stored primitive in the slice from which the tree was built, in tree order: the order
+    /// along the Morton curve.
     pub fn order(&self) -> &[u32] {
         &self.index
     }
 
-    /// The position in tree order of each of the caller's indices.
+    /// Returns the position in tree order of each primitive, in the order of the slice from which the tree was built.
     #[doc(hidden)]
     pub fn positions(&self) -> Vec<u32> {
         let positions = atomics(self.len(), 0);
@@ -225,7 +226,7 @@ impl<S: Scalar, const D: usize> Bvh<S, D> {
         self.hi.is_none()
     }
 
-    /// The stored box at a position in tree order; for a point, both corners are equal.
+    /// Returns the stored box at a position in tree order; for a point, both corners are equal.
     #[inline(always)]
     #[doc(hidden)]
     pub fn item(&self, position: usize) -> Aabb<S, D> {

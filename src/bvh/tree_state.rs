@@ -92,7 +92,7 @@ impl std::fmt::Debug for BuildScratch {
 }
 
 impl BuildScratch {
-    /// The part for primitives of type `P`. A part for another type is freed.
+    /// Returns the part for primitives of type `P`. A part for another type is freed.
     pub fn typed<P: Any + Copy + bytemuck::Zeroable + Send + Sync>(&mut self) -> &mut TypedScratch<P> {
         if !self.of.as_ref().is_some_and(|of| of.is::<TypedScratch<P>>()) {
             self.of = Some(AssertUnwindSafe(Box::new(TypedScratch::<P>::default())));

@@ -32,7 +32,7 @@ pub(crate) enum Participants<'a> {
 }
 
 impl Participants<'_> {
-    /// The participants of a leaf, one bit each.
+    /// Returns the participants of a leaf, one bit each.
     #[inline(always)]
     pub fn of<S: Scalar, const D: usize>(self, tree: &Bvh<S, D>, leaf: usize) -> u32 {
         match self {

@@ -92,7 +92,7 @@ pub(super) fn edge_cycle(index: usize, [low, high]: [u32; 2]) -> Error {
     Error::new(ErrorKind::Parameter, sentence).about("edges").at(index)
 }
 
-/// A dimension without a density kernel.
+/// Creates the error for a dimension without a density kernel.
 pub fn hop_dimension(dim: usize) -> Error {
     Error::new(ErrorKind::Unsupported, format!("densities and HOP support 2 or 3 dimensions, got {dim}"))
 }

@@ -17,7 +17,7 @@ pub(crate) struct Flags {
 
 impl Flags {
     /// Converts one mask per leaf to flags.
-    pub fn of<S: Scalar, const D: usize>(tree: &Bvh<S, D>, masks: &[u32]) -> Self {
+    pub fn from_masks<S: Scalar, const D: usize>(tree: &Bvh<S, D>, masks: &[u32]) -> Self {
         let flags = Self { words: collected((0..tree.len().div_ceil(64)).map(|_| AtomicU64::new(0))) };
         for_tasks(tree.end(), TASK, &|nodes| {
             for leaf in nodes.filter(|&at| tree.is_leaf(at)) {

@@ -37,20 +37,21 @@ pub struct Fof {
 }
 
 impl Fof {
-    /// A finder with the given linking length: friends are at most `linking_length` apart, in the units of the points.
-    /// In cosmology it is often 0.2 (or 0.168) mean separations, `(volume / n).cbrt()`.
+    /// Creates a finder in which friends are at most `linking_length` apart, in the units of the points. In cosmology
+    /// this length is often 0.2 (or 0.168) mean separations, `(volume / n).cbrt()`.
     pub fn new(linking_length: impl Into<f64>) -> Self {
         Self { linking_length: linking_length.into(), min_members: 2, size: BoxSize::default() }
     }
 
-    /// The minimum number of members of a halo. Default: 2, which is also the minimum. Labels do not depend on it.
+    /// Sets the minimum number of members of a halo. Default: 2, which is also the minimum. Labels do not depend on it.
     #[must_use]
     pub fn min_members(mut self, members: usize) -> Self {
         self.min_members = members.max(2);
         self
     }
 
-    /// The side of a periodic box, or one side per axis; `None` for open space.
+    /// Sets the side of the periodic box, or one side per axis, in the unit of the points; `None` for open space.
+    /// Default: open space.
     #[must_use]
     pub fn periodic(mut self, size: impl Into<BoxSize>) -> Self {
         self.size = size.into();
@@ -107,7 +108,7 @@ impl Fof {
     pub(crate) fn halos<const D: usize>(&self, forest: UnionFind, order: &[u32], space: &Space<D>) -> Result<Halos> {
         let (labels, sizes) = forest.relabel(order, IsCore::NotSingle)?.into_labels_and_sizes(order);
         mark("labels");
-        let halos = Halos::with_sizes(Boundary::of(space), labels, &sizes, self.min_members);
+        let halos = Halos::with_sizes(Boundary::new(space), labels, &sizes, self.min_members);
         mark("members");
         Ok(halos)
     }

@@ -42,7 +42,7 @@ impl PartialEq for Halos {
 impl Eq for Halos {}
 
 impl Halos {
-    /// The clusters of `labels` with at least `min_members` members.
+    /// Creates halos from the clusters of `labels` with at least `min_members` members.
     ///
     /// Labels store no space, so [`Halos::boundary`] is unknown. Measurements assume open space unless a periodic box
     /// is given.
@@ -50,7 +50,7 @@ impl Halos {
         Self::new_in(Boundary::Unknown, labels, min_members)
     }
 
-    /// The clusters of `labels` with at least `min_members` members, found in the space `boundary`.
+    /// Creates halos from the clusters of `labels` with at least `min_members` members, found in the space `boundary`.
     #[doc(hidden)]
     pub fn new_in(boundary: Boundary, labels: Labels, min_members: usize) -> Self {
         let sizes = labels.sizes_u32();
@@ -80,7 +80,7 @@ impl Halos {
         Self { labels, clusters, members: Csr::from_parts(offsets, members), boundary }
     }
 
-    /// The number of halos.
+    /// Returns the number of halos.
     pub fn len(&self) -> usize {
         self.clusters.len()
     }
@@ -90,22 +90,23 @@ impl Halos {
         self.clusters.is_empty()
     }
 
-    /// The members of halo `halo`, in ascending order; empty if there is no such halo.
+    /// Returns the members of halo `halo`, in ascending order; empty if there is no such halo.
     pub fn members(&self, halo: usize) -> &[u32] {
         self.members.of(halo)
     }
 
-    /// Iterates over the halos and yields the members of each.
+    /// Iterates over the halos in their order, and yields the members of each.
     pub fn iter(&self) -> HaloMembers<'_> {
         HaloMembers { halos: self, left: 0..self.len() }
     }
 
-    /// CSR offsets: halo `h` has the members `offsets[h]..offsets[h + 1]` of [`Halos::all_members`].
+    /// Returns the CSR offsets of the member lists: halo `h` has the members `offsets[h]..offsets[h + 1]` of
+    /// [`Halos::all_members`].
     pub fn offsets(&self) -> &[usize] {
         self.members.offsets()
     }
 
-    /// The members of all halos, concatenated in the order of the halos.
+    /// Returns the members of all halos, concatenated in the order of the halos.
     pub fn all_members(&self) -> &[u32] {
         self.members.values()
     }
@@ -124,7 +125,7 @@ impl Halos {
         self.members
     }
 
-    /// The halo of each point, or -1. The numbers are the indices of [`Halos::members`], unlike those of
+    /// Computes the halo of each point, or -1. The numbers are the indices of [`Halos::members`], unlike those of
     /// [`Halos::labels`]. Points of groups with fewer than `min_members` members get -1.
     pub fn halo_of_points(&self) -> Vec<i32> {
         let halos = self.halo_of_clusters();
@@ -132,7 +133,7 @@ impl Halos {
         map(labels.len(), 1 << 14, &|point| self.labels.get(point).map_or(-1, |cluster| halos[cluster as usize]))
     }
 
-    /// The halo of each label, or -1.
+    /// Returns the halo of each label, or -1.
     #[doc(hidden)]
     pub fn halo_of_clusters(&self) -> Vec<i32> {
         let mut halos = filled(self.labels.n_clusters(), -1);
@@ -142,16 +143,17 @@ impl Halos {
         halos
     }
 
-    /// The label of each halo, as in [`Halos::labels`].
+    /// Returns the label of each halo, as in [`Halos::labels`].
     pub fn clusters(&self) -> &[u32] {
         &self.clusters
     }
 
-    /// The space in which the halos were found: that of the finder or of its tree. Unknown for halos from labels or
-    /// lists.
+    /// Returns the space in which the halos were found: that of the finder or of its tree. Unknown for halos from
+    /// labels or lists.
     ///
     /// ```
-    /// use ropewalk::{Boundary, Fof, Halos};
+    /// use ropewalk::geometry::Boundary;
+    /// use ropewalk::{Fof, Halos};
     ///
     /// let halos = Fof::new(0.5).run(&[[0.0f32, 0.0], [0.5, 0.0]])?;
     /// assert_eq!(*halos.boundary(), Boundary::Open);
@@ -162,8 +164,8 @@ impl Halos {
         &self.boundary
     }
 
-    /// The group of each point. Groups of two or more points have labels, even those with fewer than `min_members`
-    /// members.
+    /// Returns the group of each point. Groups of two or more points have labels, even those with fewer than
+    /// `min_members` members.
     pub fn labels(&self) -> &Labels {
         &self.labels
     }
@@ -200,7 +202,7 @@ impl<'a> IntoIterator for &'a Halos {
 }
 
 impl Halos {
-    /// Halos of another finder, in the given order.
+    /// Creates halos from the member lists of another finder, in the given order.
     ///
     /// Halo `h` has the members `offsets[h]..offsets[h + 1]`: indices of the `points` points, in any order. The label
     /// of a point is the number of its halo. [`Halos::boundary`] is unknown; measurements assume open space unless a

@@ -46,7 +46,7 @@ pub struct Labels {
 crate::brief::brief_debug!(Labels, lists: [labels], others: [n_clusters]);
 
 impl Labels {
-    /// Labels of another algorithm: a cluster number for each point.
+    /// Creates labels from those of another algorithm: a cluster number for each point.
     ///
     /// Negative numbers mean no cluster and become -1. Other numbers are kept, even if some are unused. Every point
     /// with a cluster counts as core.
@@ -100,17 +100,18 @@ impl Labels {
         }
     }
 
-    /// The cluster of point `i`; `None` if the point has no cluster or does not exist.
+    /// Returns the cluster of point `i`; `None` if the point has no cluster or does not exist.
     pub fn get(&self, i: usize) -> Option<u32> {
         self.labels.get(i).and_then(|&label| u32::try_from(label).ok())
     }
 
-    /// The number of clusters. They are numbered `0..n_clusters()`.
+    /// Returns the number of clusters. They are numbered `0..n_clusters()`.
     pub fn n_clusters(&self) -> usize {
         self.n_clusters as usize
     }
 
-    /// One label per point in the caller's order; -1 means no cluster, as in scikit-learn.
+    /// Returns one label per point, in the order of the points as they were given; -1 means no cluster, as in
+    /// scikit-learn.
     pub fn as_slice(&self) -> &[i32] {
         &self.labels
     }
@@ -120,13 +121,13 @@ impl Labels {
         self.labels
     }
 
-    /// The number of points without a cluster.
+    /// Returns the number of points without a cluster.
     pub fn n_noise(&self) -> usize {
         let noise = |range: Range<usize>| self.labels[range].iter().filter(|&&label| label < 0).count();
         map_tasks(self.labels.len(), 1 << 16, &noise).into_iter().sum()
     }
 
-    /// The number of points of each cluster.
+    /// Returns the number of points of each cluster.
     pub fn sizes(&self) -> Vec<usize> {
         collected(self.sizes_u32().into_iter().map(|size| size as usize))
     }

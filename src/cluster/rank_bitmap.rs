@@ -21,8 +21,8 @@ pub(crate) struct RankBitmap {
 }
 
 impl RankBitmap {
-    /// The set of the given `indices`. Each is less than `indices.len()`, or `u32::MAX`, which is left out.
-    pub fn of(indices: &[AtomicU32]) -> Self {
+    /// Creates the set of the given `indices`. Each is less than `indices.len()`, or `u32::MAX`, which is left out.
+    pub fn from_indices(indices: &[AtomicU32]) -> Self {
         let words: Vec<AtomicU64> = zeroed(indices.len().div_ceil(64));
         for_tasks(indices.len(), TASK, &|places| {
             for index in indices[places].iter().map(|index| index.load(Relaxed)) {
@@ -35,7 +35,7 @@ impl RankBitmap {
         Self::ranked(words.into_iter().map(AtomicU64::into_inner).collect())
     }
 
-    /// The set of the indices in `0..n` for which `contains` returns `true`.
+    /// Creates the set of the indices in `0..n` for which `contains` returns `true`.
     pub fn new(n: usize, contains: impl Fn(usize) -> bool + Sync) -> Self {
         let word = |at: usize| {
             (64 * at..n.min(64 * (at + 1))).fold(0, |word, index| word | u64::from(contains(index)) << (index % 64))
@@ -54,12 +54,12 @@ impl RankBitmap {
         Self { words, before, count }
     }
 
-    /// The number of indices in the set.
+    /// Returns the number of indices in the set.
     pub fn count(&self) -> u32 {
         self.count
     }
 
-    /// The number of indices in the set that are smaller than `index`.
+    /// Returns the number of indices in the set that are smaller than `index`.
     #[inline]
     pub fn rank(&self, index: u32) -> u32 {
         let word = index as usize / 64;

@@ -53,7 +53,7 @@ impl UnionFind {
                 }
             }
         });
-        let representatives = RankBitmap::of(&smallest);
+        let representatives = RankBitmap::from_indices(&smallest);
         check_clusters(representatives.count() as usize)?;
         Ok(CompactLabels { forest: self, smallest, representatives })
     }
@@ -68,14 +68,14 @@ pub(crate) struct CompactLabels {
 }
 
 impl CompactLabels {
-    /// The number of the tree of position `at`, below 2^31; `None` if the tree is not a cluster.
+    /// Returns the number of the tree of position `at`, below 2^31; `None` if the tree is not a cluster.
     #[inline]
     pub fn of(&self, at: u32) -> Option<u32> {
         let smallest = self.smallest[self.forest.find(at) as usize].load(Relaxed);
         (smallest != NONE).then(|| self.representatives.rank(smallest))
     }
 
-    /// The root of the tree of position `at`, even if the tree is not a cluster.
+    /// Returns the root of the tree of position `at`, even if the tree is not a cluster.
     #[cfg(feature = "distributed")]
     pub fn root(&self, at: u32) -> u32 {
         self.forest.find(at)
@@ -95,16 +95,18 @@ impl CompactLabels {
                 *smallest = number(representatives.rank(*smallest));
             }
         });
-        self.representatives = RankBitmap::of(&self.smallest);
+        self.representatives = RankBitmap::from_indices(&self.smallest);
         self
     }
 
-    /// Labels in the caller's order; each position gets the number of its tree.
+    /// Converts the trees to labels in the order of the points as they were given; each position gets the number of its
+    /// tree.
     pub fn into_labels(self, order: &[u32]) -> Labels {
         self.labels(order, None)
     }
 
-    /// Labels and cluster sizes. Counting in tree order is fast, because runs of positions share a cluster.
+    /// Converts the trees to labels, as [`into_labels`](Self::into_labels), and counts the points of each cluster.
+    /// Counting in tree order is fast, because runs of positions share a cluster.
     pub fn into_labels_and_sizes(self, order: &[u32]) -> (Labels, Vec<u32>) {
         let sizes = atomics(self.n_clusters() as usize, 0);
         (self.labels(order, Some(&sizes)), plain(sizes))

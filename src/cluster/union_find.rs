@@ -25,9 +25,9 @@ impl UnionFind {
         Self { parent }
     }
 
-    /// A forest with the given parents; a root is its own parent. For [`UnionFind::union`] no parent may be larger
-    /// than its position.
-    pub fn of(parent: Vec<AtomicU32>) -> Self {
+    /// Creates a forest with the given parents; a root is its own parent. For [`UnionFind::union`] no parent may be
+    /// larger than its position.
+    pub fn from_parents(parent: Vec<AtomicU32>) -> Self {
         Self { parent }
     }
 

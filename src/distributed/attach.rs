@@ -10,7 +10,7 @@ use bytemuck::Pod;
 use crate::distributed::communicator::{Communicator, agree, all_gather_v};
 use crate::distributed::route::Route;
 use crate::distributed::search::Bvh;
-use crate::distributed::{Domain, Halos};
+use crate::distributed::{DomainOptions, Halos};
 use crate::error::{Error, Result};
 use crate::geometry::Scalar;
 use crate::search::Nearest;
@@ -29,7 +29,7 @@ pub struct AttachedPoints {
 impl AttachedPoints {
     /// Sends a column of the points that this rank passed in to the ranks that own their halos. Returns one value for
     /// each entry of `halos`. Collective.
-    pub fn bring<T: Pod + Send + Sync>(&self, ranks: &dyn Communicator, column: &[T]) -> Result<Vec<T>> {
+    pub fn send_column<T: Pod + Send + Sync>(&self, ranks: &dyn Communicator, column: &[T]) -> Result<Vec<T>> {
         self.route.send(ranks, column)
     }
 }
@@ -51,9 +51,9 @@ impl Halos {
         period: Option<f64>,
     ) -> Result<AttachedPoints> {
         agree(ranks, check(others))?;
-        let domain = Domain::new(ranks, points, period)?;
+        let domain = DomainOptions::new().periodic(period).distribute(ranks, points)?;
         let space = domain.space;
-        let bvh = Bvh::of_domain(domain)?;
+        let bvh = Bvh::from_domain(domain)?;
         let wrapped: Vec<[S; 3]> = others.iter().map(|&point| space.wrap(point)).collect();
         let near = bvh.nearest_all(&wrapped, Nearest::new(1).within(length))?;
         drop((bvh, wrapped));
@@ -77,7 +77,7 @@ impl Halos {
                 lists[owners[at].1 as usize].push(row);
             }
         }
-        let route = Route::of_lists(ranks, &lists)?;
+        let route = Route::from_lists(ranks, &lists)?;
         let mut own: Vec<(u64, u32)> = numbers.into_iter().zip(0..).collect();
         own.sort_unstable();
         let halo =

@@ -6,7 +6,7 @@ use crate::cluster::dbscan::across_ranks::{CoreClusters, core_clusters, core_of,
 use crate::distributed::boundary::{NONE, Numbered, number};
 use crate::distributed::communicator::{Communicator, agree, check_same_options};
 use crate::distributed::components::vertex;
-use crate::distributed::domain::Domain;
+use crate::distributed::domain::{Domain, DomainOptions};
 use crate::distributed::ghost_contacts::{component_contacts, map_points_near_ghosts};
 use crate::distributed::ghosts::Ghosts;
 use crate::distributed::labels::Labels;
@@ -44,7 +44,7 @@ impl Dbscan {
     /// Fails on all ranks if one has input that [`Dbscan::run`] rejects, if options differ, if weights are given
     /// (they are not supported), or if a rank has ended.
     pub fn run_across<S: Scalar, const D: usize>(&self, ranks: &dyn Communicator, points: &[[S; D]]) -> Result<Labels> {
-        let mut domain = Domain::new(ranks, points, self.size().clone())?;
+        let mut domain = DomainOptions::new().periodic(self.size().clone()).distribute(ranks, points)?;
         let tree = agree(ranks, Bvh::build_in(&domain.points, domain.space))?;
         // The tree holds a copy of the points.
         domain.points = vec![];
@@ -122,11 +122,11 @@ impl<'a, S: Scalar, const D: usize> RankWithGhosts<'a, S, D> {
         let Self { options, domain, tree, ghosts } = self;
         let mut core = core_of(tree, options);
         let near = agree(domain.ranks, Bvh::build_in(&ghosts.points, domain.space))?;
-        // Points with too few neighbours on this rank: their ball holds fewer than `min_pts` points, so counting all
-        // is cheap.
+        // Points with too few neighbours on this rank: their ball holds fewer than `min_samples` points, so counting
+        // all is cheap.
         let more =
             map_points_near_ghosts(tree, &near, options.eps(), &|row| core[row as usize] == 0, &|ball, ghosts| {
-                let missing = options.min_pts().saturating_sub(tree.query(ball).count());
+                let missing = options.min_samples().saturating_sub(tree.query(ball).count());
                 (ghosts.take(missing).count() == missing).then_some(())
             });
         more.into_iter().for_each(|(row, ())| core[row as usize] = 1);

@@ -40,7 +40,7 @@ const TASK: usize = 1 << 12;
 /// // Two ranks pass in alternate points of a row. Then each holds one half of the row, for two searches.
 /// let found = on_threads(2, |ranks| {
 ///     let points: Vec<[f32; 1]> = (0..4).map(|i| [(2 * i + ranks.rank()) as f32]).collect();
-///     let domain = Domain::new(ranks, &points, None::<f64>)?;
+///     let domain = Domain::new(ranks, &points)?;
 ///     let (halos, labels) = (Fof::new(1.0).run_on_domain(&domain)?, Dbscan::new(1.0, 3).run_on_domain(&domain)?);
 ///     assert_eq!((halos.len(), labels.n_clusters(), domain.len()), (1, 1, 8));
 ///     Ok((domain.points().concat(), domain.indices().to_vec()))
@@ -64,41 +64,15 @@ pub struct Domain<'a, S, const D: usize> {
 }
 
 impl<'a, S: Scalar, const D: usize> Domain<'a, S, D> {
-    /// Moves points so that all ranks hold equal numbers of points, each rank those of a compact region. `points` are
-    /// those of this rank, any number. Collective.
+    /// Distributes points in open space: [`DomainOptions::distribute`] with default options. Collective.
     ///
     /// # Errors
-    /// Fails on all ranks if one has points that [`Bvh::build`](crate::Bvh::build) rejects, or a periodic box that is
-    /// not positive. Fails if ranks differ in the box, or in which of these constructors they call.
-    pub fn new(ranks: &'a dyn Communicator, points: &[[S; D]], periodic: impl Into<BoxSize>) -> Result<Self> {
-        Self::of(ranks, points, periodic.into(), Share::Even)
+    /// As [`DomainOptions::distribute`].
+    pub fn new(ranks: &'a dyn Communicator, points: &[[S; D]]) -> Result<Self> {
+        DomainOptions::default().distribute(ranks, points)
     }
 
-    /// Moves points so that ranks get regions of equal weight. `weights` has one number per point, such as the time
-    /// that its part of space took in the last step.
-    ///
-    /// # Errors
-    /// As [`Domain::new`]. Also fails unless there is one finite, non-negative weight per point.
-    pub fn weighted(
-        ranks: &'a dyn Communicator,
-        points: &[[S; D]],
-        weights: &[f64],
-        periodic: impl Into<BoxSize>,
-    ) -> Result<Self> {
-        Self::of(ranks, points, periodic.into(), Share::Weighted(weights))
-    }
-
-    /// Leaves the points on their ranks, as a simulation has distributed them. Results are the same for any
-    /// distribution. The cost grows with the number of points near points of other ranks, which is large if regions
-    /// are not compact.
-    ///
-    /// # Errors
-    /// As [`Domain::new`].
-    pub fn in_place(ranks: &'a dyn Communicator, points: &[[S; D]], periodic: impl Into<BoxSize>) -> Result<Self> {
-        Self::of(ranks, points, periodic.into(), Share::InPlace)
-    }
-
-    fn of(ranks: &'a dyn Communicator, points: &[[S; D]], size: BoxSize, share: Share<'_>) -> Result<Self> {
+    fn distributed(ranks: &'a dyn Communicator, points: &[[S; D]], size: BoxSize, share: Share<'_>) -> Result<Self> {
         let own = Space::<D>::periodic(size).and_then(|space| {
             share.check(points.len())?;
             Ok((space, check(points, &space)?))
@@ -163,7 +137,7 @@ impl<'a, S: Scalar, const D: usize> Domain<'a, S, D> {
     /// Sends a column of the points that this rank passed in, such as masses, to the ranks that hold the points now.
     /// Returns one value for each of [`Domain::points`]. Collective.
     #[doc(hidden)]
-    pub fn bring<T: bytemuck::Pod + Send + Sync>(&self, column: &[T]) -> Result<Vec<T>> {
+    pub fn send_column<T: bytemuck::Pod + Send + Sync>(&self, column: &[T]) -> Result<Vec<T>> {
         self.home.send(self.ranks, column)
     }
 
@@ -179,9 +153,77 @@ impl<S, const D: usize> std::fmt::Debug for Domain<'_, S, D> {
     }
 }
 
+/// The distribution of points over ranks, and the box that they are in. By default, all ranks hold equal numbers of
+/// points, each rank those of a compact region of open space.
+///
+/// ```
+/// use ropewalk::distributed::{Communicator, DomainOptions, on_threads};
+///
+/// let held = on_threads(2, |ranks| {
+///     let points = [[0.5 + ranks.rank() as f32], [9.5]];
+///     let domain = DomainOptions::new().periodic(10.0).in_place().distribute(ranks, &points)?;
+///     Ok(domain.indices().to_vec())
+/// })?;
+/// assert_eq!(held, [[0, 1], [2, 3]]);
+/// # Ok::<(), ropewalk::Error>(())
+/// ```
+#[derive(Clone, Debug, Default)]
+pub struct DomainOptions<'w> {
+    size: BoxSize,
+    share: Share<'w>,
+}
+
+impl<'w> DomainOptions<'w> {
+    /// Returns the default options: open space, and equal numbers of points.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Sets the side of the periodic box, or one side per axis, in the unit of the points; `None` for open space.
+    /// Default: open space.
+    #[must_use]
+    pub fn periodic(mut self, size: impl Into<BoxSize>) -> Self {
+        self.size = size.into();
+        self
+    }
+
+    /// Sets a weight for each point of this rank, finite and not negative. Ranks then have regions of equal weight. A
+    /// weight is for example the time that the point's part of space took in the last step. Default: equal numbers of
+    /// points.
+    #[must_use]
+    pub fn weights(mut self, weights: &'w [f64]) -> Self {
+        self.share = Share::Weighted(weights);
+        self
+    }
+
+    /// Leaves the points on their ranks, as a simulation has distributed them. Results are the same for any
+    /// distribution. The cost grows with the number of points near points of other ranks, which is large if regions
+    /// are not compact. Replaces [`DomainOptions::weights`].
+    #[must_use]
+    pub fn in_place(mut self) -> Self {
+        self.share = Share::InPlace;
+        self
+    }
+
+    /// Moves points to the ranks that hold them from now on. `points` are those of this rank, any number. Collective.
+    ///
+    /// # Errors
+    /// Fails on all ranks if one has points that [`Bvh::build`](crate::Bvh::build) rejects, a periodic box that is not
+    /// positive, or other weights than one finite, non-negative number for each point. Fails if ranks have different
+    /// options.
+    pub fn distribute<'a, S: Scalar, const D: usize>(
+        self,
+        ranks: &'a dyn Communicator,
+        points: &[[S; D]],
+    ) -> Result<Domain<'a, S, D>> {
+        Domain::distributed(ranks, points, self.size, self.share)
+    }
+}
+
 /// The rule by which points are distributed over ranks.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Debug, Default)]
 enum Share<'a> {
+    #[default]
     Even,
     Weighted(&'a [f64]),
     InPlace,

@@ -14,8 +14,8 @@ impl<S: Scalar> Particles<'_, S> {
     /// Collective.
     ///
     /// ```
-    /// use ropewalk::Particles;
     /// use ropewalk::distributed::{Communicator, on_threads};
+    /// use ropewalk::halo::Particles;
     ///
     /// let parts = [&[[-3.0f32, 1.0, 0.5]][..], &[], &[[2.0, 4.0, 0.5]]];
     /// let extents = on_threads(3, |ranks| Particles::new(parts[ranks.rank()]).extent_across(ranks))?;

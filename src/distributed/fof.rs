@@ -8,7 +8,7 @@ use crate::cluster::relabel::IsCore;
 use crate::distributed::boundary::{Numbered, number};
 use crate::distributed::communicator::{Communicator, agree, check_same_options};
 use crate::distributed::components::vertex;
-use crate::distributed::domain::Domain;
+use crate::distributed::domain::{Domain, DomainOptions};
 use crate::distributed::ghost_contacts::component_contacts;
 use crate::distributed::ghosts::Ghosts;
 use crate::distributed::halos::Halos;
@@ -42,7 +42,7 @@ impl Fof {
     /// Fails on all ranks if one has input that [`Fof::run`] rejects, if options differ, or if a rank has ended.
     /// Fails if the halos that one rank owns have more than 2^32 - 2 members.
     pub fn run_across<S: Scalar, const D: usize>(&self, ranks: &dyn Communicator, points: &[[S; D]]) -> Result<Halos> {
-        let mut domain = Domain::new(ranks, points, self.size.clone())?;
+        let mut domain = DomainOptions::new().periodic(self.size.clone()).distribute(ranks, points)?;
         let tree = agree(ranks, Bvh::build_in(&domain.points, domain.space))?;
         // The tree holds a copy of the points.
         domain.points = vec![];

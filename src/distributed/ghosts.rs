@@ -41,7 +41,7 @@ impl<S: Scalar, const D: usize> Ghosts<S, D> {
         let corners: Vec<[S; D]> = lists.iter().flatten().map(|sent| tree.item(sent.1 as usize).lo).collect();
         let rows = lists.iter().map(|list| list.iter().map(|sent| sent.0).collect()).collect::<Vec<_>>();
         drop(lists);
-        let route = Route::of_lists(ranks, &rows)?;
+        let route = Route::from_lists(ranks, &rows)?;
         let points = route.send_packed(ranks, &corners)?;
         mark("ghosts");
         Ok(Self { route, points })

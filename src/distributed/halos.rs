@@ -100,7 +100,7 @@ impl Halos {
         };
         let clusters = components.into_iter().map(number).collect();
         let owned = OwnLabels::from_parts(clusters, met.len() as u32, None);
-        let owned = crate::Halos::new_in(Boundary::of(&domain.space), owned, min_members);
+        let owned = crate::Halos::new_in(Boundary::new(&domain.space), owned, min_members);
         let len = reduce(ranks, owned.len() as u64, Reduction::Sum)?;
         mark("members");
         Ok(Self {
@@ -126,8 +126,9 @@ impl Halos {
         Self { density: Some(density), ..self }
     }
 
-    /// Returns the density of each point of this rank, or its value of the caller's field, if [`Hop`](crate::Hop)
-    /// found the halos.
+    /// Returns the density of each point of this rank, or its value of the field passed to
+    /// [`Hop::run_on_domain_with_density`](crate::Hop::run_on_domain_with_density), if [`Hop`](crate::Hop) found the
+    /// halos.
     pub fn density(&self) -> Option<&[f64]> {
         self.density.as_deref()
     }
@@ -169,7 +170,7 @@ impl Halos {
     ///
     /// # Errors
     /// Fails if a rank has ended.
-    pub fn bring<T: Pod + Send + Sync>(&self, ranks: &dyn Communicator, column: &[T]) -> Result<Vec<T>> {
+    pub fn send_column<T: Pod + Send + Sync>(&self, ranks: &dyn Communicator, column: &[T]) -> Result<Vec<T>> {
         self.route(ranks)?.send(ranks, column)
     }
 
@@ -178,7 +179,7 @@ impl Halos {
     ///
     /// # Errors
     /// Fails if a rank has ended.
-    pub fn places(&self, ranks: &dyn Communicator) -> Result<&[u64]> {
+    pub fn catalog_rows(&self, ranks: &dyn Communicator) -> Result<&[u64]> {
         if let Some(places) = self.places.get() {
             return Ok(places);
         }
@@ -188,7 +189,7 @@ impl Halos {
         Ok(self.places.get_or_init(|| places))
     }
 
-    /// Returns the halo of each point of this rank, numbered as in [`Halos::places`] and as
+    /// Returns the halo of each point of this rank, numbered as in [`Halos::catalog_rows`] and as
     /// [`Halos::halo_of_points`](crate::Halos::halo_of_points) does in one process; -1 for points in no halo.
     /// Collective.
     ///
@@ -208,7 +209,7 @@ impl Halos {
     /// # Errors
     /// Fails if a rank has ended.
     pub fn halo_of_points(&self, ranks: &dyn Communicator) -> Result<Vec<i64>> {
-        let places = self.places(ranks)?;
+        let places = self.catalog_rows(ranks)?;
         let route = self.route(ranks)?;
         let mut of_members = filled(self.indices.len(), -1);
         for (members, &place) in self.owned.iter().zip(places) {

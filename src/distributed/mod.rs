@@ -46,10 +46,10 @@
 //! order of the points.
 //!
 //! For a catalogue, `Pipeline::across` of `ropewalk-pipeline` takes a `Snapshot` whose tables may share the
-//! simulation's memory (`Table::shared`). Positions are not copied, and the properties of a halo's members are sent
-//! to the rank that owns the halo. Columns stored in one struct, such as positions and masses together, must be
-//! collected first. [`Domain::in_place`] leaves points on their ranks, for ranks that already have compact regions.
-//! The example `in_situ` computes a catalogue of each step.
+//! simulation's memory (`Table::shared`). Positions are not copied, and the properties of a halo's members are sent to
+//! the rank that owns the halo. Columns stored in one struct, such as positions and masses together, must be collected
+//! first. [`DomainOptions::in_place`] leaves points on their ranks, for ranks that already have compact regions. The
+//! example `in_situ` computes a catalogue of each step.
 //!
 //! Ranks communicate through any [`Communicator`]. A simulation wraps an MPI communicator of its own in a type that
 //! implements the trait, and creates errors with [`Error::new`](crate::Error::new). For programs in C and C++, the
@@ -82,7 +82,7 @@ pub use communicator::Mpi;
 pub use communicator::{
     Alone, Communicator, Measured, Reduction, Term, ThreadRank, Traffic, agree, agree_on, on_threads,
 };
-pub use domain::Domain;
+pub use domain::{Domain, DomainOptions};
 pub use halos::Halos;
 pub use labels::Labels;
 #[doc(hidden)]

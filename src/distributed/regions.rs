@@ -38,12 +38,12 @@ impl<S: Scalar, const D: usize> RankBoxes<S, D> {
     /// Gathers the boxes of all ranks; `tree` holds this rank's points of the domain. Collective.
     pub fn new(domain: &Domain<'_, S, D>, tree: &Bvh<S, D>) -> Result<Self> {
         let tops = top_nodes(tree, most_boxes(domain.ranks));
-        Self::of_boxes(domain, tops.into_iter().map(|at| tree.node(at).bounds), tree.len())
+        Self::from_boxes(domain, tops.into_iter().map(|at| tree.node(at).bounds), tree.len())
     }
 
     /// Gathers the boxes of all ranks from `own`, the boxes around this rank's `n` points, at most [`most_boxes`].
     /// Collective.
-    pub fn of_boxes(domain: &Domain<'_, S, D>, own: impl Iterator<Item = Aabb<S, D>>, n: usize) -> Result<Self> {
+    pub fn from_boxes(domain: &Domain<'_, S, D>, own: impl Iterator<Item = Aabb<S, D>>, n: usize) -> Result<Self> {
         let ranks = domain.ranks;
         let corners: Vec<[[S; D]; 2]> = own.map(|bounds| [bounds.lo, bounds.hi]).collect();
         let all: Csr<[[S; D]; 2]> = all_gather_v(ranks, &corners)?;

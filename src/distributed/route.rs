@@ -45,7 +45,7 @@ impl Route {
     }
 
     /// Sends each rank a list of rows; a row may go to several ranks, or to none. Collective.
-    pub fn of_lists(ranks: &dyn Communicator, lists: &[Vec<u32>]) -> Result<Self> {
+    pub fn from_lists(ranks: &dyn Communicator, lists: &[Vec<u32>]) -> Result<Self> {
         let sent: Vec<usize> = lists.iter().map(Vec::len).collect();
         let received = received(ranks, &sent)?;
         Ok(Self { rows: lists.concat(), sent, received })

@@ -9,19 +9,19 @@ use super::{Error, ErrorKind, Subject};
 /// For the crates of this workspace; messages may change.
 #[doc(hidden)]
 impl Error {
-    /// A file with invalid contents: `path: message`.
+    /// Creates the error for a file with invalid contents: `path: message`.
     pub fn file(path: impl Into<PathBuf>, message: impl Display) -> Self {
         Self::new(ErrorKind::Format, message.to_string()).in_file(path)
     }
 
-    /// A failed operation of the operating system on a file: `path: what failed: why`. The system's error is the
-    /// source.
+    /// Creates the error for a failed operation of the operating system on a file: `path: what failed: why`. The
+    /// system's error is the source.
     pub fn io(path: impl Into<PathBuf>, failed: impl Display, error: io::Error) -> Self {
         let kind = if error.kind() == io::ErrorKind::OutOfMemory { ErrorKind::Memory } else { ErrorKind::Io };
         Self::new(kind, format!("{failed}: {error}")).in_file(path).caused_by(error)
     }
 
-    /// A failed writer. The message is that of its error, which is the source.
+    /// Creates the error for a failed writer. The message is that of its error, which is the source.
     pub fn write(error: io::Error) -> Self {
         Self::new(ErrorKind::Io, error.to_string()).caused_by(error)
     }

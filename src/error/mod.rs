@@ -17,7 +17,8 @@ pub use kind::ErrorKind;
 /// The result of a function of this crate.
 pub type Result<T> = std::result::Result<T, Error>;
 
-/// An error: a message, printed by both `Display` and `Debug`, and for programs an [`ErrorKind`] and often an index.
+/// The error type of this crate: a message, an [`ErrorKind`] and, if a single item of the input such as a point caused
+/// the error, its index. `Display` and `Debug` both print the message.
 ///
 /// If the operating system failed on a file, its error is the [`source`](std::error::Error::source).
 ///
@@ -151,18 +152,19 @@ impl Error {
 
 /// Getters.
 impl Error {
-    /// The kind of the error.
+    /// Returns the kind of the error.
     pub fn kind(&self) -> ErrorKind {
         self.0.kind
     }
 
-    /// The name of the parameter that caused the error, as in this crate; `None` if there is no single one.
+    /// Returns the name of the parameter that caused the error, spelled as in this crate; `None` if there is no single
+    /// one.
     pub fn parameter(&self) -> Option<&'static str> {
         self.0.parameter
     }
 
-    /// The index, from 0, of the item that caused the error: a point or particle as counted by the caller, or a halo.
-    /// `None` if there is no single one.
+    /// Returns the index, from 0, of the item that caused the error: a point or particle as counted by the caller, or a
+    /// halo. `None` if there is no single one.
     pub fn index(&self) -> Option<usize> {
         self.0.index
     }

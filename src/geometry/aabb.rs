@@ -20,7 +20,7 @@ impl<S: Scalar, const D: usize> Aabb<S, D> {
     /// The empty box, the initial value of a union.
     pub const EMPTY: Self = Self { lo: [S::INFINITY; D], hi: [S::NEG_INFINITY; D] };
 
-    /// The box between two corners.
+    /// Creates the box between two corners.
     ///
     /// ```
     /// let unit = ropewalk::Aabb::new([0.0f32, 0.0], [1.0, 1.0]);
@@ -30,13 +30,13 @@ impl<S: Scalar, const D: usize> Aabb<S, D> {
         Self { lo: lo.into(), hi: hi.into() }
     }
 
-    /// The box of a single point.
+    /// Creates the box of a single point.
     #[inline]
     pub fn point(at: [S; D]) -> Self {
         Self { lo: at, hi: at }
     }
 
-    /// The smallest box that contains both boxes.
+    /// Returns the smallest box that contains both boxes.
     #[inline]
     #[must_use]
     pub fn union(&self, other: &Self) -> Self {
@@ -58,7 +58,7 @@ impl<S: Scalar, const D: usize> Aabb<S, D> {
         self.lo.iter().chain(&self.hi).all(|x| x.abs() <= S::MAX)
     }
 
-    /// The centre, rounded to the scalar type.
+    /// Returns the centre of the box, rounded to the scalar type.
     pub fn center(&self) -> [S; D] {
         std::array::from_fn(|k| {
             let (lo, hi): (f64, f64) = (self.lo[k].into(), self.hi[k].into());

@@ -8,13 +8,15 @@ use crate::geometry::BoxSize;
 use crate::geometry::errors;
 
 /// The space in which halos or centres were found: [`Halos::boundary`](crate::Halos::boundary),
-/// [`Centers::boundary`](crate::Centers::boundary).
+/// [`Centers::boundary`](crate::halo::Centers::boundary).
 ///
 /// Results carry their space along: centres of halos of a periodic box are computed in that box. A function for which
 /// another space is specified returns an error.
 ///
 /// ```
-/// use ropewalk::{Boundary, Center, CenterFinder, Fof};
+/// use ropewalk::geometry::Boundary;
+/// use ropewalk::halo::CenterFinder;
+/// use ropewalk::{Center, Fof};
 ///
 /// let points = [[9.5f32, 5.0, 5.0], [0.25, 5.0, 5.0], [0.5, 5.0, 5.0]];
 /// let halos = Fof::new(1.0).periodic(10.0).run(&points)?;
@@ -37,7 +39,7 @@ pub enum Boundary {
 
 impl Boundary {
     #[doc(hidden)]
-    pub fn of<const D: usize>(space: &Space<D>) -> Self {
+    pub fn new<const D: usize>(space: &Space<D>) -> Self {
         space.period().map_or(Self::Open, |period| Self::Periodic(period.to_vec()))
     }
 }
@@ -45,7 +47,7 @@ impl Boundary {
 impl Boundary {
     /// The three-dimensional space of a user-specified box; unknown if it has no sides.
     pub(crate) fn from_box_size(size: &BoxSize) -> Result<Self> {
-        if size.is_open() { Ok(Self::Unknown) } else { Ok(Self::of(&Space::<3>::periodic(size.clone())?)) }
+        if size.is_open() { Ok(Self::Unknown) } else { Ok(Self::new(&Space::<3>::periodic(size.clone())?)) }
     }
 
     /// Returns the space on which all known boundaries agree; unknown if none is known.
@@ -67,7 +69,7 @@ impl Boundary {
         }
     }
 
-    /// The space; open if it is unknown.
+    /// Returns the space; open if it is unknown.
     #[doc(hidden)]
     pub fn space(&self) -> Result<Space<3>> {
         match self {

@@ -6,8 +6,8 @@ use crate::geometry::{Aabb, Scalar, Sphere};
 ///
 /// If you implement it for your own type, the tree finds candidates by their boxes. Your code then selects the hits
 /// (`bvh.query(..).filter(..)`, see the example `own_geometry`), or a [`ValueBvh`](crate::ValueBvh) selects them by
-/// [`Distance`](crate::Distance) and [`HitBy`](crate::HitBy). Points, glam vectors, the [shapes](crate::shapes), and
-/// pairs of one of these and a value implement this trait.
+/// [`Distance`](crate::geometry::Distance) and [`HitBy`](crate::geometry::HitBy). Points, glam vectors, the
+/// [shapes](crate::geometry::shapes), and pairs of one of these and a value implement this trait.
 ///
 /// ```
 /// use ropewalk::{Aabb, Bounded, Bvh, Sphere};
@@ -37,10 +37,10 @@ pub trait Bounded<S, const D: usize>: Sync {
     /// corner.
     const IS_POINT: bool = false;
 
-    /// The smallest box that contains the value.
+    /// Returns the smallest box that contains the value.
     fn bounds(&self) -> Aabb<S, D>;
 
-    /// The primitives as a slice of points, if that needs no copy.
+    /// Returns the primitives as a slice of points, if that needs no copy.
     #[doc(hidden)]
     fn as_points(_primitives: &[Self]) -> Option<&[[S; D]]>
     where

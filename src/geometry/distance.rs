@@ -5,19 +5,20 @@ use crate::geometry::{Aabb, Bounded, Scalar, Space, Sphere};
 /// A primitive with a known distance from a point.
 ///
 /// [`ValueBvh::nearest`](crate::ValueBvh::nearest) ranks primitives by this distance instead of the distance to their
-/// boxes. Points, glam vectors, boxes, spheres, the other [shapes](crate::shapes), and pairs of a shape and a value
-/// implement this trait. Distances are those of open space.
+/// boxes. Points, glam vectors, boxes, spheres, the other [shapes](crate::geometry::shapes), and pairs of a shape and a
+/// value implement this trait. Distances are those of open space.
 ///
 /// ```
-/// use ropewalk::{Distance, Sphere};
+/// use ropewalk::geometry::Distance;
+/// use ropewalk::Sphere;
 ///
 /// let ball = Sphere::new([3.0f32, 4.0], 2.0);
 /// assert_eq!(ball.distance2_to(&[0.0, 0.0]), 9.0);
 /// assert_eq!((ball, "a name").distance2_to(&[3.0, 5.0]), 0.0);
 /// ```
 pub trait Distance<S, const D: usize>: Bounded<S, D> {
-    /// The squared distance in `f64` from a point to the nearest point of the shape; 0 inside a solid shape. NaN if
-    /// the shape is empty or a coordinate is NaN.
+    /// Computes the squared distance in `f64` from a point to the nearest point of the shape; 0 inside a solid shape.
+    /// NaN if the shape is empty or a coordinate is NaN.
     fn distance2_to(&self, point: &[S; D]) -> f64;
 }
 
@@ -67,7 +68,8 @@ impl<S, const D: usize, G: Distance<S, D>, V: Sync> Distance<S, D> for (G, V) {
 /// the library returns are such numbers.
 ///
 /// ```
-/// use ropewalk::{Bvh, distance_from_square};
+/// use ropewalk::geometry::distance_from_square;
+/// use ropewalk::Bvh;
 ///
 /// let bvh = Bvh::build(&[[0.0f64, 0.0, 0.0], [1.0, 1.0, 1.0]])?;
 /// let farthest = bvh.nearest([0.0, 0.0, 0.0], 2)[1];

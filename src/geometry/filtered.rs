@@ -23,13 +23,13 @@ pub(crate) struct FilteredRadius<S, const D: usize> {
 }
 
 impl<S: Scalar, const D: usize> FilteredRadius<S, D> {
-    /// The thresholds of an inclusive `radius`.
+    /// Creates the thresholds of an inclusive `radius`.
     #[cfg(any(feature = "reference", feature = "gpu"))]
     pub fn new(radius: f64, space: &Space<D>) -> Self {
         Self::squared(if radius >= 0.0 { radius * radius } else { -1.0 }, space, 1.0)
     }
 
-    /// The thresholds of an inclusive squared radius for distances multiplied by `scale`. Nothing is within a
+    /// Creates the thresholds of an inclusive squared radius for distances multiplied by `scale`. Nothing is within a
     /// negative radius.
     #[inline(always)]
     pub fn squared(radius2: f64, space: &Space<D>, scale: f64) -> Self {
@@ -55,8 +55,8 @@ impl<S: Scalar, const D: usize> FilteredRadius<S, D> {
         Self { radius2, certain_limit, possible_limit }
     }
 
-    /// An upper bound on the exact squared distance, given the one that `S` computes for distances multiplied by
-    /// `scale`.
+    /// Returns an upper bound on the exact squared distance, given the one that `S` computes for distances multiplied
+    /// by `scale`.
     #[inline(always)]
     pub fn at_most(distance2: S, space: &Space<D>, scale: f64) -> f64 {
         let [relative, absolute] = Self::errors(space);
@@ -66,7 +66,7 @@ impl<S: Scalar, const D: usize> FilteredRadius<S, D> {
         if absolute > 0.0 { (outer.sqrt() + absolute).powi(2) } else { outer }
     }
 
-    /// A lower bound on the exact squared distance, given the one that `S` computes for distances multiplied by
+    /// Returns a lower bound on the exact squared distance, given the one that `S` computes for distances multiplied by
     /// `scale`.
     #[inline(always)]
     pub fn at_least(distance2: S, space: &Space<D>, scale: f64) -> f64 {
@@ -78,7 +78,7 @@ impl<S: Scalar, const D: usize> FilteredRadius<S, D> {
         if absolute > 0.0 { (inner.sqrt() - absolute).max(0.0).powi(2) } else { inner }
     }
 
-    /// The power of two that brings a length in a space to at least 2^`least` ([`scale::scale_of`]).
+    /// Returns the power of two that brings a length in a space to at least 2^`least` ([`scale::scale_of`]).
     ///
     /// Lengths below the absolute error of a periodic box get the unit of that error. In a unit in which the error
     /// overflows, every node would seem near.
@@ -87,8 +87,8 @@ impl<S: Scalar, const D: usize> FilteredRadius<S, D> {
         scale::scale_of::<S>(length.max(Self::errors(space)[1]), least)
     }
 
-    /// The error bounds of a squared distance in `S`: its relative error, and the absolute error of its root in a
-    /// periodic box.
+    /// Returns the error bounds of a squared distance in `S`: its relative error, and the absolute error of its root in
+    /// a periodic box.
     #[inline(always)]
     pub fn errors(space: &Space<D>) -> [f64; 2] {
         // Sides that are denormal in `S` have the absolute rounding error of the smallest normal number.
@@ -133,20 +133,20 @@ impl<'a, S: Scalar, const D: usize> Blocks<'a, S, D> {
         Self { lo: below, hi: above, first, len }
     }
 
-    /// The lower corners of a block along an axis.
+    /// Returns the lower corners of a block along an axis.
     #[inline(always)]
     pub fn axis(&self, axis: usize, block: usize) -> &'a Lanes<S> {
         &self.lo[axis][block]
     }
 
-    /// The bits of a mask of the last block that lie beyond the range.
+    /// Returns the bits of a mask of the last block that lie beyond the range.
     #[inline(always)]
     pub fn beyond(&self, mask: u32) -> u32 {
         let own = (self.len + LANES - 1) % LANES + 1;
         mask >> own << own
     }
 
-    /// The number of blocks.
+    /// Returns the number of blocks.
     #[inline(always)]
     pub fn count(&self) -> usize {
         self.len.div_ceil(LANES)
@@ -164,7 +164,7 @@ pub(crate) struct Metric<S, const D: usize, const GENERAL: bool> {
 }
 
 impl<S: Scalar, const D: usize, const GENERAL: bool> Metric<S, D, GENERAL> {
-    /// The metric for distances multiplied by `scale`, which must be 1 unless the metric is general.
+    /// Creates the metric for distances multiplied by `scale`, which must be 1 unless the metric is general.
     #[inline(always)]
     pub fn scaled(space: &Space<D>, scale: f64) -> Self {
         let period = std::array::from_fn(|k| space.period().map_or(S::INFINITY, |period| S::from_f64(period[k])));
@@ -177,7 +177,7 @@ impl<S: Scalar, const D: usize, const GENERAL: bool> Metric<S, D, GENERAL> {
         if GENERAL && S::IS_F32 { difference * self.scale } else { difference }
     }
 
-    /// The squared distance between two boxes, a lower bound on the squared distances of their points.
+    /// Returns the squared distance between two boxes, a lower bound on the squared distances of their points.
     #[inline(always)]
     pub fn min_distance2(&self, a: &Aabb<S, D>, b: &Aabb<S, D>) -> S {
         work::count(1);
@@ -194,8 +194,8 @@ impl<S: Scalar, const D: usize, const GENERAL: bool> Metric<S, D, GENERAL> {
         sum
     }
 
-    /// The squared distance between the farthest corners of two boxes, an upper bound on the squared distances of
-    /// their points. In a periodic box it ignores images, and remains an upper bound.
+    /// Returns the squared distance between the farthest corners of two boxes, an upper bound on the squared distances
+    /// of their points. In a periodic box it ignores images, and remains an upper bound.
     #[inline(always)]
     pub fn max_distance2(&self, a: &Aabb<S, D>, b: &Aabb<S, D>) -> S {
         let mut sum = S::ZERO;
@@ -206,7 +206,7 @@ impl<S: Scalar, const D: usize, const GENERAL: bool> Metric<S, D, GENERAL> {
         sum
     }
 
-    /// The squared distances from a point to a block of stored points.
+    /// Returns the squared distances from a point to a block of stored points.
     #[inline(always)]
     pub fn point_distances2(&self, a: &[S; D], points: &Blocks<'_, S, D>, block: usize) -> Lanes<S> {
         work::count(LANES);
@@ -227,7 +227,7 @@ impl<S: Scalar, const D: usize, const GENERAL: bool> Metric<S, D, GENERAL> {
         sum
     }
 
-    /// The squared distances from a box to a block of stored boxes. For points, `hi` equals `lo`.
+    /// Returns the squared distances from a box to a block of stored boxes. For points, `hi` equals `lo`.
     #[inline(always)]
     pub fn box_distances2(&self, a: &Aabb<S, D>, boxes: &Blocks<'_, S, D>, block: usize) -> Lanes<S> {
         work::count(LANES);

@@ -2,15 +2,16 @@
 
 use crate::geometry::{Aabb, Distance, Scalar, Space, Sphere};
 
-/// Decides whether a query hits a stored shape itself, not only its box; [`ValueBvh::query`](crate::ValueBvh::query)
-/// uses it.
+/// A stored shape that decides whether a query hits the shape itself, not only its box.
+/// [`ValueBvh::query`](crate::ValueBvh::query) calls it.
 ///
 /// Shapes hit each other if they have a common point, boundaries included. For your own type, you define the hit.
-/// Points, boxes, spheres, the other [shapes](crate::shapes), and pairs of a shape and a value implement this trait
-/// for each other and for rays. Space is open here.
+/// Points, boxes, spheres, the other [shapes](crate::geometry::shapes), and pairs of a shape and a value implement this
+/// trait for each other and for rays. Space is open here.
 ///
 /// ```
-/// use ropewalk::{Aabb, HitBy, Sphere};
+/// use ropewalk::geometry::HitBy;
+/// use ropewalk::{Aabb, Sphere};
 ///
 /// let ball = Sphere::new([0.0f32, 0.0], 1.0);
 /// // The corner of the ball's box is not in the ball.

@@ -38,6 +38,7 @@ pub(crate) use distance::squared_limit;
 pub use distance::{Distance, distance_from_square};
 pub(crate) use filtered::{Blocks, FilteredRadius, Metric};
 pub use hit_by::HitBy;
+#[doc(hidden)]
 pub use padded_dimension::PaddedDimension;
 pub use predicate::Query;
 pub use ray::Ray;
@@ -46,5 +47,6 @@ pub(crate) use scalar::ScalarOps;
 pub use shapes::{
     Capsule, Convex, Dop6, Dop8, Dop14, Dop18, Dop26, Ellipsoid, Kdop, Obb, Segment, Tetrahedron, Triangle,
 };
+#[doc(hidden)]
 pub use space::length2;
 pub use space::{BoxSize, Space};

@@ -2,10 +2,11 @@
 
 use crate::geometry::{Aabb, Scalar, Space, Sphere};
 
-/// A query shape: points, [`Sphere`], [`Aabb`], the other [shapes](crate::shapes), or your own type.
+/// A query shape: points, [`Sphere`], [`Aabb`], the other [shapes](crate::geometry::shapes), or your own type.
 ///
 /// ```
-/// use ropewalk::{Aabb, Bvh, Query, Space};
+/// use ropewalk::geometry::{Query, Space};
+/// use ropewalk::{Aabb, Bvh};
 ///
 /// /// Everything with `x + y <= limit`.
 /// struct HalfPlane { limit: f32 }
@@ -39,12 +40,13 @@ pub trait Query<S: Scalar, const D: usize>: Sync {
         false
     }
 
-    /// A point of the shape, by which batches of queries are sorted. Default: none, and queries keep their order.
+    /// Returns a point of the shape, by which batches of queries are sorted. Default: none, and queries keep their
+    /// order.
     fn center(&self) -> Option<[S; D]> {
         None
     }
 
-    /// The sphere, if the shape is one. Leaves are then tested with vector instructions.
+    /// Returns the sphere, if the shape is one. Leaves are then tested with vector instructions.
     #[doc(hidden)]
     fn as_ball(&self) -> Option<&Sphere<S, D>> {
         None

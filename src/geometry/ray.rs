@@ -19,9 +19,9 @@ pub struct Ray<S, const D: usize> {
     pub origin: [S; D],
     /// The vector from the point at `t = 0` to the point at `t = 1`.
     pub direction: [S; D],
-    /// The minimum `t`.
+    /// The minimum `t` of the ray, inclusive.
     pub from: f64,
-    /// The maximum `t`.
+    /// The maximum `t` of the ray, inclusive.
     pub to: f64,
 }
 
@@ -31,13 +31,13 @@ impl<S: Scalar, const D: usize> Ray<S, D> {
         Self { origin: origin.into(), direction: direction.into(), from: 0.0, to: f64::INFINITY }
     }
 
-    /// Restricts the line to another range of `t`.
+    /// Restricts the ray to the range of `t` between `from` and `to`, both included. Default: 0 to infinity.
     #[must_use]
     pub fn between(self, from: f64, to: f64) -> Self {
         Self { from, to, ..self }
     }
 
-    /// The point at `t`.
+    /// Returns the point of the ray at the parameter `t`: `origin + t * direction`.
     pub fn at(&self, t: f64) -> [f64; D] {
         std::array::from_fn(|k| Into::<f64>::into(self.origin[k]) + t * Into::<f64>::into(self.direction[k]))
     }

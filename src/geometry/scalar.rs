@@ -23,10 +23,10 @@ mod sealed {
         /// `true` if the squares of some values of this type are representable in `f64` only.
         const IS_F32: bool;
 
-        /// The integer part as an unsigned number: 0 for negative values and NaN, the maximum for values that are too
-        /// large.
+        /// Returns the integer part as an unsigned number: 0 for negative values and NaN, the maximum for values that
+        /// are too large.
         fn truncate(self) -> u64;
-        /// The integer part in 31 bits, computed by one vector instruction: 0 for negative values and NaN, the
+        /// Returns the integer part in 31 bits, computed by one vector instruction: 0 for negative values and NaN, the
         /// maximum below 2^31 for values that are too large.
         fn truncate_31(self) -> u32;
         /// Returns a mask with bit `l` set if `values[l] <= limit`.
@@ -70,13 +70,13 @@ pub trait Scalar:
     const NEG_INFINITY: Self;
     /// The largest finite value.
     const MAX: Self;
-    /// The nearest value of this type.
+    /// Returns the nearest value of this type.
     fn from_f64(value: f64) -> Self;
-    /// The smaller of two numbers, neither of which may be NaN.
+    /// Returns the smaller of two numbers, neither of which may be NaN.
     fn min(self, other: Self) -> Self;
-    /// The larger of two numbers, neither of which may be NaN.
+    /// Returns the larger of two numbers, neither of which may be NaN.
     fn max(self, other: Self) -> Self;
-    /// The absolute value.
+    /// Returns the absolute value.
     fn abs(self) -> Self;
 }
 

@@ -8,7 +8,8 @@ use crate::work;
 /// The side lengths of a periodic box: one for a cube, one per axis, or none for open space.
 ///
 /// ```
-/// use ropewalk::{BoxSize, Fof};
+/// use ropewalk::geometry::BoxSize;
+/// use ropewalk::Fof;
 ///
 /// let cube = BoxSize::from(32.0);
 /// assert_ne!(cube, BoxSize::from([32.0, 32.0, 4.0]));
@@ -61,7 +62,7 @@ impl BoxSize {
         self.0 == Sides::None
     }
 
-    /// The side lengths of `dim` axes; `None` for open space.
+    /// Returns the side lengths of `dim` axes; `None` for open space.
     #[doc(hidden)]
     pub fn sides_of(&self, dim: usize) -> Result<Option<Vec<f64>>> {
         match &self.0 {
@@ -107,7 +108,7 @@ impl<const D: usize> Space<D> {
         Ok(Self { period: size.into().sides()? })
     }
 
-    /// The side lengths, if the space is periodic.
+    /// Returns the side lengths of the periodic box, in the unit of the points; `None` for open space.
     pub fn period(&self) -> Option<&[f64; D]> {
         self.period.as_ref()
     }
@@ -127,7 +128,8 @@ impl<const D: usize> Space<D> {
         Ok(())
     }
 
-    /// The squared distance of two points in `f64`, summed in the order of the axes.
+    /// Computes the squared distance of two points in `f64`, summed in the order of the axes. In a periodic box, it is
+    /// that of the nearest images.
     ///
     /// In a periodic box both points must lie in it: see [`Space::wrap`]. This value decides every distance test of
     /// the crate.
@@ -149,14 +151,14 @@ impl<const D: usize> Space<D> {
         self.period.as_ref().map_or(d, |period| d.min((period[axis] - d).max(0.0)))
     }
 
-    /// The vector in `f64` from one point to the nearest image of another. It is `to - from` in open space, and along
-    /// an axis on which the points are exactly half a side apart.
+    /// Computes the vector in `f64` from one point to the nearest image of another. It is `to - from` in open space,
+    /// and along an axis on which the points are exactly half a side apart.
     ///
     /// Its squares, summed in the order of the axes, are [`Space::distance2`]. Points outside the periodic box may be
     /// any number of sides apart; differences of more than one side are rounded.
     ///
     /// ```
-    /// let space = ropewalk::Space::<2>::periodic(10.0)?;
+    /// let space = ropewalk::geometry::Space::<2>::periodic(10.0)?;
     /// assert_eq!(space.offset(&[9.5f32, 1.0], &[0.5, 3.0]), [1.0, 2.0]);
     /// # Ok::<(), ropewalk::Error>(())
     /// ```
@@ -174,7 +176,7 @@ impl<const D: usize> Space<D> {
         })
     }
 
-    /// The squared distance between two boxes in `f64`: zero if they touch. For two points it equals
+    /// Computes the squared distance between two boxes in `f64`: zero if they touch. For two points it equals
     /// [`Space::distance2`].
     #[inline]
     pub fn min_distance2<S: Scalar>(&self, a: &Aabb<S, D>, b: &Aabb<S, D>) -> f64 {
@@ -204,14 +206,15 @@ impl<const D: usize> Space<D> {
         }
     }
 
-    /// The shortest vector in `f64` from a box to the nearest image of another: the gap along each axis, or 0 if the
-    /// boxes meet there.
+    /// Computes the shortest vector in `f64` from a box to the nearest image of another: the gap along each axis, or 0
+    /// if the boxes meet there.
     ///
     /// Its squares, summed in the order of the axes, are [`Space::min_distance2`]. Of two equally near images, it
     /// selects the one without a shift, otherwise the upper one.
     ///
     /// ```
-    /// use ropewalk::{Aabb, Space};
+    /// use ropewalk::geometry::Space;
+    /// use ropewalk::Aabb;
     ///
     /// let (a, b) = (Aabb::new([8.0f32, 0.0], [9.5, 2.0]), Aabb::new([0.5, 1.0], [1.0, 3.0]));
     /// assert_eq!(Space::OPEN.min_offset(&a, &b), [-7.0, 0.0]);
@@ -256,7 +259,8 @@ impl<const D: usize> Space<D> {
         [0.0, -1.0, 1.0].map(|image| [start + image * side, end + (image + turns) * side])
     }
 
-    /// Wraps a point into the box `[0, L]`, rounded to its own type, as trees do with their points. In open space the
+    /// Returns the image of a point inside the periodic box, where each coordinate is from 0 to the side, both
+    /// included. Images are rounded to the type `S`, and trees store such images of their points. In open space the
     /// point is unchanged.
     #[inline]
     pub fn wrap<S: Scalar>(&self, point: [S; D]) -> [S; D] {
@@ -296,7 +300,7 @@ impl<const D: usize> Space<D> {
     }
 }
 
-/// The squared length of a vector, summed in the order of the axes.
+/// Computes the squared length of a vector, summed in the order of the axes.
 #[inline(always)]
 pub fn length2([x, y, z]: [f64; 3]) -> f64 {
     x * x + y * y + z * z

@@ -60,21 +60,21 @@ impl<T: CubeElement> Buffer<T> {
         self.len
     }
 
-    /// The buffer as a kernel argument.
+    /// Returns the buffer as a kernel argument.
     pub fn arg<R: Runtime>(&self) -> ArrayArg<R> {
         // SAFETY: the handle has at least `self.len.max(1)` elements: `new` and `from_slice`, the only constructors,
         // allocate at least `len.max(2)`.
         unsafe { ArrayArg::from_raw_parts(self.handle.clone(), self.len.max(1)) }
     }
 
-    /// The buffer as a kernel argument of vectors of two elements. An odd last element is left out.
+    /// Returns the buffer as a kernel argument of vectors of two elements. An odd last element is left out.
     pub fn pairs<R: Runtime>(&self) -> ArrayArg<R> {
         // SAFETY: the handle has at least `2 * (self.len / 2).max(1)` elements, because `new` and `from_slice`
         // allocate at least `len.max(2)`. cubecl aligns allocations for vectors of every type.
         unsafe { ArrayArg::from_raw_parts(self.handle.clone(), (self.len / 2).max(1)) }
     }
 
-    /// The buffer as a kernel argument of vectors of four elements. `len` is a multiple of four.
+    /// Returns the buffer as a kernel argument of vectors of four elements. `len` is a multiple of four.
     pub fn quads<R: Runtime>(&self) -> ArrayArg<R> {
         // SAFETY: the handle has at least `4 * (self.len / 4).max(1)` elements, because an empty buffer comes from
         // `new`, which allocates `len.max(4)`, and `len` is a multiple of four. They are aligned as in `pairs`.
@@ -101,7 +101,7 @@ impl<T> Buffer<T> {
         })
     }
 
-    /// A handle that keeps the memory from being reused for other buffers.
+    /// Returns a handle that keeps the memory from being reused for other buffers.
     pub fn handle(&self) -> Handle {
         self.handle.clone()
     }

@@ -20,7 +20,7 @@ pub struct Csr {
 }
 
 impl Csr {
-    /// The number of lists.
+    /// Returns the number of lists.
     pub fn len(&self) -> usize {
         self.offsets.len() - 1
     }
@@ -30,17 +30,17 @@ impl Csr {
         self.len() == 0
     }
 
-    /// The offset of each list in the values, followed by the number of values.
+    /// Returns the offset of the first value of each list in [`Csr::values`], followed by the number of values.
     pub fn offsets(&self) -> DeviceVec<u32> {
         DeviceVec { device: self.device, values: self.offsets.clone() }
     }
 
-    /// The indices of all lists, concatenated.
+    /// Returns the values of all lists, concatenated.
     pub fn values(&self) -> DeviceVec<u32> {
         DeviceVec { device: self.device, values: self.values.clone() }
     }
 
-    /// The number of indices in all lists.
+    /// Returns the number of values in all lists.
     pub fn n_values(&self) -> usize {
         self.values.len()
     }

@@ -65,7 +65,7 @@ pub fn devices() -> Vec<Device> {
 }
 
 impl Device {
-    /// The first of [`devices`].
+    /// Finds the first of [`devices`].
     ///
     /// # Errors
     /// If there is no device.
@@ -73,7 +73,7 @@ impl Device {
         devices().first().copied().ok_or_else(errors::no_gpu)
     }
 
-    /// The NVIDIA GPU with number `index`.
+    /// Finds the NVIDIA GPU with number `index`, as CUDA counts them.
     ///
     /// # Errors
     /// If there is no GPU with this number, or no driver.
@@ -83,7 +83,7 @@ impl Device {
         if index < found { Ok(Self(Backend::Cuda(index))) } else { Err(errors::no_device("CUDA", index, found)) }
     }
 
-    /// The Vulkan device with number `index`.
+    /// Finds the Vulkan device with number `index`.
     ///
     /// # Errors
     /// If there is no device with this number, or no driver.
@@ -239,7 +239,7 @@ pub(super) mod vulkan {
 
     use super::{ComputeClient, Runtime};
 
-    /// The adapters in the order of their first enumeration. They are enumerated once, because the query to the
+    /// Returns the adapters in the order of their first enumeration. They are enumerated once, because the query to the
     /// drivers takes milliseconds.
     pub fn all() -> &'static [WgpuDevice] {
         static ALL: OnceLock<Vec<WgpuDevice>> = OnceLock::new();
@@ -257,7 +257,7 @@ pub(super) mod vulkan {
             .collect()
     }
 
-    /// The client of adapter `index`, or `None` if there is no such adapter.
+    /// Returns the client of adapter `index`, or `None` if there is no such adapter.
     pub fn client(index: usize) -> Option<ComputeClient<WgpuRuntime>> {
         all().get(index).map(WgpuRuntime::client)
     }

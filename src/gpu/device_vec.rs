@@ -6,8 +6,8 @@ use crate::error::Result;
 use crate::gpu::buffer::{Buffer, check_allocation, wait};
 use crate::gpu::device::{Device, on};
 
-/// An array of numbers on a device. A result has one number for each point or query, in the caller's order, which
-/// kernels may still be computing.
+/// An array of numbers on a device. A result has one number for each point or query, in the order in which these were
+/// given. Kernels may still be computing them.
 #[derive(Clone, Debug)]
 pub struct DeviceVec<T> {
     pub(in crate::gpu) device: Device,
@@ -33,12 +33,12 @@ impl<T: CubeElement> DeviceVec<T> {
         })
     }
 
-    /// The device that holds the numbers.
+    /// Returns the device that holds the numbers.
     pub fn device(&self) -> Device {
         self.device
     }
 
-    /// The number of elements.
+    /// Returns the number of elements.
     pub fn len(&self) -> usize {
         self.values.len()
     }

@@ -10,7 +10,7 @@ use crate::cluster::labels::check_clusters;
 use crate::distributed::boundary::{Numbered, number, number_roots};
 use crate::distributed::communicator::{Communicator, agree, check_same_options};
 use crate::distributed::components::{connect, vertex};
-use crate::distributed::domain::Domain;
+use crate::distributed::domain::{Domain, DomainOptions};
 use crate::distributed::ghosts::Ghosts;
 use crate::distributed::halos::Halos;
 use crate::distributed::labels::Labels;
@@ -40,40 +40,43 @@ impl Fof {
         periodic: impl Into<BoxSize>,
         device: Device,
     ) -> Result<Halos> {
-        self.halos_on_domain(&Domain::new(ranks, points, periodic)?, device)
+        self.run_on_domain(&DomainOptions::new().periodic(periodic).distribute(ranks, points)?, device)
     }
 
     /// Finds the halos of the points of a domain, as [`Fof::run_across`] does. Collective.
-    #[doc(hidden)]
-    pub fn halos_on_domain<S: Coordinate, const D: usize>(
+    ///
+    /// # Errors
+    /// Fails on all ranks if a device fails, and as [`crate::Fof::run_on_domain`].
+    pub fn run_on_domain<S: Coordinate, const D: usize>(
         &self,
         domain: &Domain<'_, S, D>,
         device: Device,
     ) -> Result<Halos> {
         let ranks = domain.ranks;
-        let tree = agree(ranks, Points::new_in(&domain.points, domain.space, device).and_then(|own| Bvh::of(&own)))?;
+        let tree =
+            agree(ranks, Points::new_in(&domain.points, domain.space, device).and_then(|own| Bvh::from_points(&own)))?;
         let (groups, edges) = self.groups_and_edges(domain, &tree)?;
         drop(tree);
         let own = agree(ranks, groups.read())?;
         let numbered = number(domain, &own, groups.smallest.len(), edges)?;
         drop(groups);
         let labels = Labels::send_back(domain, &own, &numbered)?;
-        Halos::gather(domain, labels, &own, &numbered, self.min_members)
+        Halos::gather(domain, labels, &own, &numbered, self.options.min_members)
     }
 
     /// Returns the group of each point of a domain, in the order of [`Domain::points`], from which `tree` was built.
-    /// Group numbers are global to all ranks; the labels stay on the devices. If the domain keeps points in place,
-    /// this is the caller's order. Collective.
+    /// Group numbers are global to all ranks; the labels stay on the devices. If the domain keeps points in place, this
+    /// is the order in which the rank passed in its points. Collective.
     ///
     /// ```no_run
-    /// use ropewalk::distributed::{Communicator, Domain, on_threads};
+    /// use ropewalk::distributed::{Communicator, Domain, DomainOptions, on_threads};
     /// use ropewalk::gpu::{Bvh, Device, Fof, Points};
     ///
     /// // Two ranks share a device.
     /// let found = on_threads(2, |ranks| {
-    ///     let domain = Domain::in_place(ranks, &[[ranks.rank() as f32, 0.0]], None::<f64>)?;
-    ///     let tree = Bvh::of(&Points::new(domain.points(), Device::first()?)?)?;
-    ///     Fof::new(1.0).run_on_domain(&domain, &tree)?.read()
+    ///     let domain = DomainOptions::new().in_place().distribute(ranks, &[[ranks.rank() as f32, 0.0]])?;
+    ///     let tree = Bvh::from_points(&Points::new(domain.points(), Device::first()?)?)?;
+    ///     Fof::new(1.0).labels_on_domain(&domain, &tree)?.read()
     /// })?;
     /// assert!(found.iter().all(|labels| labels.as_slice() == [0]));
     /// # Ok::<(), ropewalk::Error>(())
@@ -83,7 +86,7 @@ impl Fof {
     /// - The errors of [`Fof::run_across`].
     /// - `tree` holds other points than the domain, or is in another space.
     /// - All ranks together have more than 2^31 - 1 groups.
-    pub fn run_on_domain<S: Coordinate, const D: usize>(
+    pub fn labels_on_domain<S: Coordinate, const D: usize>(
         &self,
         domain: &Domain<'_, S, D>,
         tree: &Bvh<S, D>,
@@ -110,16 +113,16 @@ impl Fof {
         domain: &Domain<'_, S, D>,
         tree: &Bvh<S, D>,
     ) -> Result<(Groups, Vec<(u32, u64)>)> {
-        let (ranks, length) = (domain.ranks, self.linking_length);
+        let (ranks, length) = (domain.ranks, self.options.linking_length);
         agree(ranks, domain.space.check_length("linking_length", length))?;
-        check_same_options(ranks, &[("linking_length", length), ("min_members", self.min_members as f64)])?;
+        check_same_options(ranks, &[("linking_length", length), ("min_members", self.options.min_members as f64)])?;
         let (n, own) = (tree.len(), domain.points.len());
         let is_of_domain = n == own && *tree.space() == domain.space;
         agree(ranks, if is_of_domain { Ok(()) } else { Err(other_tree(n, own)) })?;
         let boxes = agree(ranks, tree.tops(most_boxes(ranks)))?;
-        let regions = RankBoxes::of_boxes(domain, boxes.into_iter(), tree.len())?;
+        let regions = RankBoxes::from_boxes(domain, boxes.into_iter(), tree.len())?;
         let rows = agree(ranks, near(ranks.rank(), tree, &regions, length))?;
-        let route = Route::of_lists(ranks, &rows)?;
+        let route = Route::from_lists(ranks, &rows)?;
         let points = route.send(ranks, &domain.points)?;
         let ghosts = Ghosts { route, points };
         mark("ghosts");

@@ -91,7 +91,7 @@ pub(in crate::gpu) fn gap<F: Float>(a: F, b: F, side: F, #[comptime] periodic: b
 }
 
 /// Returns the offset from a coordinate to the nearest image of another one, as
-/// [`Space::offset`](crate::Space::offset) does for points in the box.
+/// [`Space::offset`](crate::geometry::Space::offset) does for points in the box.
 #[cube]
 pub(in crate::gpu) fn offset(from: f64, to: f64, side: f64, #[comptime] periodic: bool) -> f64 {
     let direct = to - from;
@@ -121,7 +121,7 @@ pub(in crate::gpu) fn distance2<F: Float>(
 }
 
 /// Returns the squared distance from `point` to the point at position `at` in `f64`, rounded as
-/// [`Space::distance2`](crate::Space::distance2) rounds it.
+/// [`Space::distance2`](crate::geometry::Space::distance2) rounds it.
 #[cube]
 pub(in crate::gpu) fn exact_distance2<F: Float>(
     axes: &Array<F>,

@@ -28,8 +28,8 @@
 //! compiled for each dimension; kernels for few dimensions are faster.
 //!
 //! With the feature `cuda`, memory is shared with other libraries by address. `DeviceVec::from_cuda` copies another
-//! library's numbers within the device, [`Points::of`] takes the copy, and `DeviceVec::to_cuda` returns the address
-//! of a result.
+//! library's numbers within the device, [`Points::from_device`] takes the copy, and `DeviceVec::to_cuda` returns the
+//! address of a result.
 //!
 //! **Features.** `cuda` is for NVIDIA's GPUs. `vulkan` is for other GPUs, and for the CPU with a software driver.
 //! Vulkan drivers whose distances differ from the CPU's are rejected, such as NVIDIA's, which fuses products with
@@ -49,20 +49,20 @@
 //! | `for_each_hit`, `for_each_pair` | the same names, and `for_each_neighbor` of all stored points | closures: a [`Visitor`] is a type with a value for each point |
 //! | [`Mesh`](crate::Mesh) | [`Mesh`], uploaded; [`Rays`], [`RayHits`], [`RayLists`], [`MeshNeighbors`] | a single ray or point; `k_hits`, `for_each_hit`; winding numbers |
 //! | [`Bvh::cast`](crate::Bvh::cast) | [`Solids`]: boxes and balls; [`CastHits`] | user-defined shapes |
-//! | [`MovingLeastSquares`](crate::MovingLeastSquares) | [`MovingLeastSquares`] | `radius`, `fallback` |
-//! | [`Interpolator`](crate::Interpolator) | [`Interpolator`] | `n_lower`, `n_without_neighbors`: use [`Interpolator::read`] |
-//! | [`Sph`](crate::Sph), [`InverseDistance`](crate::InverseDistance) | | both types |
+//! | [`MovingLeastSquares`](crate::interpolate::MovingLeastSquares) | [`MovingLeastSquares`] | `radius`, `fallback` |
+//! | [`Interpolator`](crate::interpolate::Interpolator) | [`Interpolator`] | `n_lower`, `n_without_neighbors`: use [`Interpolator::read`] |
+//! | [`Sph`](crate::interpolate::Sph), [`InverseDistance`](crate::interpolate::InverseDistance) | | both types |
 //! | [`dbscan`](crate::cluster::dbscan()), [`Dbscan`](crate::Dbscan) | [`dbscan()`], [`Dbscan`] | |
 //! | [`Labels`](crate::Labels) | [`Labels`] | `get`, `is_core` and other accessors: use [`Labels::read`] |
 //! | [`Fof`](crate::Fof) | [`Fof`], also across ranks | |
 //! | [`minimum_spanning_tree`](crate::minimum_spanning_tree()), [`MinimumSpanningTree`](crate::MinimumSpanningTree) | [`minimum_spanning_tree()`], [`MinimumSpanningTree`] | `alpha`; `min_samples` above 65 |
-//! | [`SpanningTree`](crate::SpanningTree) | [`SpanningTree`] | `edges`: use [`SpanningTree::read`] |
-//! | [`Dendrogram`](crate::Dendrogram) | [`Dendrogram`] | `merges`: use [`Dendrogram::read`]; `cophenetic_distance` |
-//! | [`Hdbscan`](crate::Hdbscan), [`HdbscanClusters`](crate::HdbscanClusters) | [`Hdbscan`], [`HdbscanClusters`] | `alpha`, [`Ties::Sequential`](crate::Ties); `min_samples` above 65; `predict`; outlier scores, rows of the condensed tree and `dbscan_labels`: use [`HdbscanClusters::read`] |
-//! | [`KernelDensity`](crate::KernelDensity) | [`KernelDensity`] | `n_density` above 128, or above 64 for a top hat of masses |
-//! | [`Hop`](crate::Hop), [`HopChains`](crate::HopChains) | [`Hop`], [`HopChains`] | `n_hop` above 128, `n_merge` above 64; `peaks` and `boundaries`: use [`HopChains::read`] |
+//! | [`SpanningTree`](crate::cluster::SpanningTree) | [`SpanningTree`] | `edges`: use [`SpanningTree::read`] |
+//! | [`Dendrogram`](crate::cluster::Dendrogram) | [`Dendrogram`] | `merges`: use [`Dendrogram::read`]; `cophenetic_distance` |
+//! | [`Hdbscan`](crate::Hdbscan), [`HdbscanClusters`](crate::cluster::HdbscanClusters) | [`Hdbscan`], [`HdbscanClusters`] | `alpha`, [`Ties::Sequential`](crate::cluster::Ties); `min_samples` above 65; `predict`; outlier scores, rows of the condensed tree and `dbscan_labels`: use [`HdbscanClusters::read`] |
+//! | [`KernelDensity`](crate::cluster::KernelDensity) | [`KernelDensity`] | `n_density` above 128, or above 64 for a top hat of masses |
+//! | [`Hop`](crate::Hop), [`HopChains`](crate::cluster::HopChains) | [`Hop`], [`HopChains`] | `n_hop` above 128, `n_merge` above 64; `peaks` and `boundaries`: use [`HopChains::read`] |
 //! | [`Halos`](crate::Halos) | [`Halos`] | `labels`, `members` and other accessors: use [`Halos::read`] |
-//! | [`CenterFinder`](crate::CenterFinder) | [`CenterFinder`] | all centres except the most bound and the most connected particle |
+//! | [`CenterFinder`](crate::halo::CenterFinder) | [`CenterFinder`] | all centres except the most bound and the most connected particle |
 //!
 //! **Stability.** [`Visitor`], [`Coordinate`] and the re-exported [`cubecl`] follow the versions of cubecl. A new
 //! version of cubecl may change them, even in a release of ropewalk without other changes.

@@ -18,7 +18,7 @@ pub(in crate::gpu) enum WarpChoice {
 impl WarpChoice {
     const ALL: [Self; 3] = [Self::Native, Self::Emulated, Self::None];
 
-    /// The value of the variable that selects this choice.
+    /// Returns the value of the environment variable that selects this choice.
     pub fn name(self) -> &'static str {
         match self {
             Self::Native => "native",
@@ -27,7 +27,7 @@ impl WarpChoice {
         }
     }
 
-    /// The choice in the environment, if any.
+    /// Reads the choice from the environment, if it has one.
     ///
     /// Errors: an unknown value of the variable.
     pub fn forced() -> Result<Option<Self>> {

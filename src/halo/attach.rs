@@ -17,7 +17,7 @@ use crate::search::Nearest;
 const CHUNK: usize = 1 << 20;
 
 impl Halos {
-    /// The label of each of `others`: that of the nearest of `positions` within `linking_length` (inclusive).
+    /// Finds the label of each of `others`: that of the nearest of `positions` within `linking_length` (inclusive).
     ///
     /// `positions` are the points in which the halos were found. The label is -1 if no position is near enough, or if
     /// the nearest one is in no group. Among equally near positions the first decides. Distances are those of the

@@ -78,14 +78,14 @@ impl MassFunction {
 }
 
 impl Cosmology {
-    /// A flat universe with the given density of matter. Other parameters are as in [`Cosmology::default`], but
-    /// `omega_b` is at most `omega_m`.
+    /// Creates a flat universe with the given density of matter, in units of the critical density. Other parameters are
+    /// as in [`Cosmology::default`], but `omega_b` is at most `omega_m`.
     pub fn flat(omega_m: f64) -> Self {
         let usual = Self::default();
         Self { omega_m, omega_lambda: 1.0 - omega_m, omega_b: usual.omega_b.min(omega_m), ..usual }
     }
 
-    /// The same universe at another redshift.
+    /// Returns the same universe at another redshift.
     #[must_use]
     pub fn at(self, redshift: f64) -> Self {
         Self { redshift, ..self }
@@ -97,7 +97,7 @@ impl Cosmology {
         self.omega_m * growth.powi(3) + curvature * growth * growth + self.omega_lambda
     }
 
-    /// The number of halos per (Mpc/h)^3 with at least the mass of each of `masses`, which must ascend.
+    /// Computes the number of halos per (Mpc/h)^3 with at least the mass of each of `masses`, in Msun/h and ascending.
     ///
     /// # Errors
     /// - Masses that are not positive or do not ascend.
@@ -109,8 +109,7 @@ impl Cosmology {
     /// # Example
     ///
     /// ```
-    /// use ropewalk::halo::MassFunction;
-    /// use ropewalk::Cosmology;
+    /// use ropewalk::halo::{Cosmology, MassFunction};
     ///
     /// let clusters = Cosmology::default().halos_above(&[1e14, 1e15], MassFunction::Tinker2008)?;
     /// assert!((2e-5..5e-5).contains(&clusters[0]) && clusters[1] < 1e-6);
@@ -155,7 +154,7 @@ impl Cosmology {
         Ok(numbers)
     }
 
-    /// The standard deviation of the linear density in spheres whose mean mass is `mass`.
+    /// Computes the standard deviation of the linear density in spheres whose mean mass is `mass`, in Msun/h.
     ///
     /// # Errors
     /// As for [`Cosmology::halos_above`], for the parameters.
@@ -163,7 +162,7 @@ impl Cosmology {
     /// # Example
     ///
     /// ```
-    /// let cosmology = ropewalk::Cosmology::default();
+    /// let cosmology = ropewalk::halo::Cosmology::default();
     /// // The mean mass within 8 Mpc/h.
     /// let mass = 4.0 / 3.0 * std::f64::consts::PI * 512.0 * 0.31 * 2.77536627e11;
     /// assert!((cosmology.sigma(mass)? - 0.82).abs() < 1e-6);

@@ -17,7 +17,7 @@ mod universe;
 
 pub use crate::cluster::{HaloMembers, Halos};
 pub use crate::mass_sum::MassSum;
-pub use centers::{Center, CenterFinder, Centers, HaloCenter, NoCenter, Places};
+pub use centers::{Center, CenterFinder, CenterPositions, Centers, HaloCenter, NoCenter};
 pub use cosmology::{Cosmology, MassFunction};
 pub use nfw::NfwFit;
 pub use overdensity::{NoSphere, Overdensity, SphericalOverdensity, overdensities};

@@ -26,11 +26,11 @@ const MIN_SHELLS: usize = 3;
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct NfwFit {
-    /// The scale radius.
+    /// The scale radius, in the unit of the positions.
     pub radius: f64,
     /// The error of the scale radius.
     pub radius_error: f64,
-    /// The characteristic density.
+    /// The characteristic density, in units of mass over volume of the particles.
     pub density: f64,
     /// The error of the characteristic density.
     pub density_error: f64,
@@ -46,7 +46,8 @@ pub struct NfwFit {
 }
 
 impl NfwFit {
-    /// The density at a radius.
+    /// Returns the density of the fitted profile at `radius`. Units are those of the fields [`NfwFit::density`] and
+    /// [`NfwFit::radius`].
     pub fn density_at(&self, radius: f64) -> f64 {
         let x = radius / self.radius;
         self.density / (x * (1.0 + x) * (1.0 + x))

@@ -12,7 +12,7 @@ use std::str::FromStr;
 use crate::cancel::guarded;
 use crate::error::{Error, ErrorKind, Result};
 use crate::geometry::{Scalar, Space};
-use crate::halo::centers::Places;
+use crate::halo::centers::CenterPositions;
 use crate::halo::cosmology::Cosmology;
 use crate::halo::particles::Particles;
 use crate::halo::sphere_search::{ParticleInSphere, ParticleTree};
@@ -32,14 +32,13 @@ pub enum Overdensity {
 }
 
 impl Overdensity {
-    /// The comoving threshold density at the redshift of `cosmology`, in the unit of `critical_density`.
+    /// Computes the comoving threshold density at the redshift of `cosmology`, in the unit of `critical_density`.
     ///
     /// `critical_density` is the critical density *today*. In the units of a snapshot, it is
     /// [`Conversion::critical_density`](crate::units::Conversion::critical_density).
     ///
     /// ```
-    /// use ropewalk::halo::Overdensity;
-    /// use ropewalk::Cosmology;
+    /// use ropewalk::halo::{Cosmology, Overdensity};
     ///
     /// let flat = Cosmology::flat(0.25);
     /// assert_eq!(Overdensity::Critical(200.0).threshold(&flat, 8.0), 1600.0);
@@ -137,8 +136,8 @@ impl std::error::Error for NoSphere {}
 /// ([`Overdensity::threshold`]). The search goes outwards from the particle nearest to the centre. The radius is the
 /// first at which the mean density within falls to the threshold. Particles without mass do not affect it.
 ///
-/// Centres are `&`[`Centers`](crate::Centers) or positions given by the caller. Particles and centres are in the space
-/// that either of them specifies; if neither does, in open space.
+/// Centres are `&`[`Centers`](crate::halo::Centers) or positions given by the caller. Particles and centres are in the
+/// space that either of them specifies; if neither does, in open space.
 ///
 /// The result is deterministic: masses are summed in order of distance, ties by index.
 ///
@@ -151,8 +150,7 @@ impl std::error::Error for NoSphere {}
 /// # Example
 ///
 /// ```
-/// use ropewalk::halo::{NoSphere, overdensities};
-/// use ropewalk::Particles;
+/// use ropewalk::halo::{NoSphere, Particles, overdensities};
 ///
 /// // Eight particles of mass 1 at a distance of 1, and one at their centre.
 /// let corner = |i: usize| [0, 1, 2].map(|k| if i >> k & 1 == 1 { 1.0 } else { -1.0 } / 3f64.sqrt());
@@ -167,7 +165,7 @@ impl std::error::Error for NoSphere {}
 /// ```
 pub fn overdensities<'c, S: Scalar>(
     particles: &Particles<S>,
-    centers: impl Into<Places<'c>>,
+    centers: impl Into<CenterPositions<'c>>,
     thresholds: &[f64],
 ) -> Result<Vec<Vec<SphereResult>>> {
     let centers = centers.into();
@@ -179,7 +177,7 @@ pub(crate) type SphereResult = std::result::Result<SphericalOverdensity, NoSpher
 
 fn overdensities_about<S: Scalar>(
     particles: &Particles<S>,
-    centers: &Places<'_>,
+    centers: &CenterPositions<'_>,
     thresholds: &[f64],
 ) -> Result<Vec<Vec<SphereResult>>> {
     for &value in thresholds {
@@ -202,8 +200,8 @@ const MAX_RADIUS: f64 = 1e151;
 /// The factor between the radii of successive searches.
 pub const GROWTH: f64 = 1.6;
 
-/// The radius beyond which no particle counts, because a larger sphere overlaps its own image; and the maximum radius
-/// of a search.
+/// Returns the radius beyond which no particle counts, because a larger sphere overlaps its own image; and the maximum
+/// radius of a search.
 pub fn max_radii(space: &Space<3>) -> (f64, f64) {
     let reach = space.period().map_or(f64::INFINITY, |sides| sides.iter().fold(f64::INFINITY, |a, &b| a.min(0.5 * b)));
     (reach, reach.min(MAX_RADIUS))
@@ -247,7 +245,7 @@ impl<S: Scalar> Search<'_, S> {
     }
 }
 
-/// Finds the first radius at which the mean density falls to a threshold, from particles in order of distance.
+/// A search for the first radius at which the mean density falls to a threshold, from particles in order of distance.
 #[derive(Clone, Debug)]
 pub struct Crossing {
     threshold: f64,
@@ -304,7 +302,7 @@ impl Crossing {
     }
 }
 
-/// The radius of a sphere of the given mass and mean density.
+/// Returns the radius of a sphere of the given mass and mean density.
 pub fn radius_of(mass: f64, density: f64) -> f64 {
     let cube = 3.0 * mass / (4.0 * PI * density);
     // If the quotient is out of the range of `f64`, its root still is in range.

@@ -41,42 +41,42 @@ pub(crate) fn box_around(boxes: &[Corners]) -> Corners {
 }
 
 impl<'a, S: Scalar> Particles<'a, S> {
-    /// Particles of mass 1, with their indices as ids and without velocities. Their space is that of the halos or
-    /// centres with which they are used, or open space if that is unknown.
+    /// Creates particles of mass 1, with their indices as ids and without velocities. Their space is that of the halos
+    /// or centres with which they are used, or open space if that is unknown.
     pub fn new(positions: &'a [[S; 3]]) -> Self {
         Self { positions, velocities: None, ids: None, masses: Masses::Equal(1.0), size: BoxSize::default() }
     }
 
-    /// The velocity of each particle.
+    /// Sets the velocity of each particle, in the order of the positions. Default: none.
     #[must_use]
     pub fn velocities(mut self, velocities: &'a [[S; 3]]) -> Self {
         self.velocities = Some(velocities);
         self
     }
 
-    /// The id of each particle.
+    /// Sets the id of each particle, in the order of the positions. Default: the index of the particle.
     #[must_use]
     pub fn ids(mut self, ids: &'a [u64]) -> Self {
         self.ids = Some(ids);
         self
     }
 
-    /// One mass for all particles.
+    /// Sets one mass for all particles. Default: 1.
     #[must_use]
     pub fn mass(mut self, mass: f64) -> Self {
         self.masses = Masses::Equal(mass);
         self
     }
 
-    /// The mass of each particle.
+    /// Sets the mass of each particle, in the order of the positions. Default: 1.
     #[must_use]
     pub fn masses(mut self, masses: &'a [f64]) -> Self {
         self.masses = Masses::Each(masses);
         self
     }
 
-    /// The side of a periodic box, or one side per axis; `None` for the space of the halos or centres. Functions
-    /// return an error for halos or centres of another space.
+    /// Sets the side of the periodic box, or one side per axis, in the unit of the positions; `None` for the space of
+    /// the halos or centres. Default: `None`. Functions return an error for halos or centres of another space.
     #[must_use]
     pub fn periodic(mut self, size: impl Into<BoxSize>) -> Self {
         self.size = size.into();
@@ -94,7 +94,7 @@ impl<'a, S: Scalar> Particles<'a, S> {
         self.len() == 0
     }
 
-    /// The lower and the upper corner of the bounding box of all particles; zeros if there are no particles.
+    /// Computes the lower and the upper corner of the bounding box of all particles; zeros if there are no particles.
     pub fn extent(&self) -> ([f64; 3], [f64; 3]) {
         let [lo, hi] = box_around(&map_tasks(self.positions.len(), 1 << 16, &|range| {
             range.map(|i| [self.position(i); 2]).fold(NOTHING, join)
@@ -124,19 +124,19 @@ impl<'a, S: Scalar> Particles<'a, S> {
         self.velocities.is_some()
     }
 
-    /// The velocity of a particle; zero if velocities are unknown.
+    /// Returns the velocity of a particle; zero if velocities are unknown.
     #[doc(hidden)]
     pub fn velocity(&self, i: usize) -> [f64; 3] {
         self.velocities.map_or([0.0; 3], |velocities| velocities[i].map(Into::into))
     }
 
-    /// The id of a particle; its index if ids are unknown.
+    /// Returns the id of a particle; its index if ids are unknown.
     #[doc(hidden)]
     pub fn id(&self, i: usize) -> u64 {
         self.ids.map_or(i as u64, |ids| ids[i])
     }
 
-    /// The space specified by the user.
+    /// Returns the space set by [`Particles::periodic`].
     #[doc(hidden)]
     pub fn boundary(&self) -> Result<Boundary> {
         Boundary::from_box_size(&self.size)

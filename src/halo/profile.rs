@@ -9,7 +9,7 @@ use std::f64::consts::PI;
 use crate::cancel::guarded;
 use crate::error::{Error, Result};
 use crate::geometry::Scalar;
-use crate::halo::centers::Places;
+use crate::halo::centers::CenterPositions;
 use crate::halo::nfw::{NfwFit, fit};
 use crate::halo::particles::Particles;
 use crate::halo::shell::Shell;
@@ -27,8 +27,7 @@ const RELAXED: f64 = 0.6;
 /// The criterion for the radius from which on a halo is resolved. Fits leave out shells further in.
 ///
 /// ```
-/// use ropewalk::halo::{Profiles, Resolution};
-/// use ropewalk::Particles;
+/// use ropewalk::halo::{Particles, Profiles, Resolution};
 ///
 /// let positions: Vec<[f64; 3]> = (1..=1000).map(|i| [0.001 * f64::from(i), 0.0, 0.0]).collect();
 /// let profiles = Profiles::new(20).resolution(Resolution::Softening(0.1));
@@ -66,7 +65,7 @@ impl Resolution {
     }
 }
 
-/// The profile of one halo.
+/// The density profile of one halo and its fit, in the units of the particles.
 #[derive(Clone, Debug, Default, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Profile {
@@ -80,7 +79,7 @@ pub struct Profile {
 }
 
 impl Profile {
-    /// Converts the profile to other units.
+    /// Converts lengths, masses and densities of the profile to other units.
     #[must_use]
     pub fn in_units(&self, factors: &Factors) -> Self {
         let [length, mass, density] =
@@ -107,7 +106,7 @@ impl Profile {
         }
     }
 
-    /// The shells of the fit, which are outside of the resolved radius.
+    /// Returns the shells of the fit, which are outside of the resolved radius.
     pub fn fitted(&self) -> &[Shell] {
         // The tolerance covers the rounding of edges and of the radius.
         let first = self.shells.partition_point(|shell| shell.inner < self.resolved * (1.0 - 1e-12));
@@ -126,9 +125,9 @@ pub struct Profiles {
 /// Measures the profile of each halo, in `shells` shells of equal logarithmic width from 0.02 times its radius to the
 /// radius.
 ///
-/// Centres are `&`[`Centers`](crate::Centers) or positions given by the caller. Particles and centres are in the space
-/// that either of them specifies. If the radius is 0, as for a halo without an overdense sphere, or if the halo has no
-/// centre, its profile has no shells.
+/// Centres are `&`[`Centers`](crate::halo::Centers) or positions given by the caller. Particles and centres are in the
+/// space that either of them specifies. If the radius is 0, as for a halo without an overdense sphere, or if the halo
+/// has no centre, its profile has no shells.
 ///
 /// The fit maximizes the likelihood of the shells' masses as a multinomial sample of the model's masses. So empty
 /// shells count, and no error is estimated from few particles.
@@ -143,8 +142,7 @@ pub struct Profiles {
 /// # Example
 ///
 /// ```
-/// use ropewalk::halo::profiles;
-/// use ropewalk::Particles;
+/// use ropewalk::halo::{Particles, profiles};
 ///
 /// let positions: Vec<[f64; 3]> = (1..=100).map(|i| [0.01 * f64::from(i), 0.0, 0.0]).collect();
 /// let profile = &profiles(&Particles::new(&positions), &[[0.0; 3]], &[1.0], 5)?[0];
@@ -154,7 +152,7 @@ pub struct Profiles {
 /// ```
 pub fn profiles<'c, S: Scalar>(
     particles: &Particles<S>,
-    centers: impl Into<Places<'c>>,
+    centers: impl Into<CenterPositions<'c>>,
     radii: &[f64],
     shells: usize,
 ) -> Result<Vec<Profile>> {
@@ -162,34 +160,42 @@ pub fn profiles<'c, S: Scalar>(
 }
 
 impl Profiles {
-    /// Profiles in `shells` shells of equal logarithmic width from 0.02 times the halo's radius to the radius. All
-    /// shells are fitted.
+    /// Creates options for profiles in `shells` shells of equal logarithmic width, from 0.02 times the halo's radius to
+    /// the radius. All shells are fitted.
     pub fn new(shells: usize) -> Self {
         Self { shells, resolution: Resolution::Everywhere }
     }
 
-    /// Excludes unresolved shells from the fit. Default: [`Resolution::Everywhere`].
+    /// Sets the criterion for the radii at which shells are resolved; other shells are excluded from the fit. Default:
+    /// [`Resolution::Everywhere`].
     #[must_use]
     pub fn resolution(mut self, resolution: Resolution) -> Self {
         self.resolution = resolution;
         self
     }
 
-    /// Measures the profile around each of `centers` up to the radius in `radii`.
+    /// Measures the density profile of each halo: in spherical shells around its centre in `centers`, out to its radius
+    /// in `radii`.
     ///
     /// # Errors
-    /// As for [`profiles`]; a softening or a density that is negative or not finite.
+    /// The errors of [`profiles`], or a [`Resolution`] whose softening length or critical density is negative or not
+    /// finite.
     pub fn run<'c, S: Scalar>(
         &self,
         particles: &Particles<S>,
-        centers: impl Into<Places<'c>>,
+        centers: impl Into<CenterPositions<'c>>,
         radii: &[f64],
     ) -> Result<Vec<Profile>> {
         let centers = centers.into();
         guarded(|| self.about(particles, &centers, radii))
     }
 
-    fn about<S: Scalar>(&self, particles: &Particles<S>, centers: &Places<'_>, radii: &[f64]) -> Result<Vec<Profile>> {
+    fn about<S: Scalar>(
+        &self,
+        particles: &Particles<S>,
+        centers: &CenterPositions<'_>,
+        radii: &[f64],
+    ) -> Result<Vec<Profile>> {
         let around = ParticleTree::new(particles, centers)?;
         if radii.len() != centers.len() {
             return Err(Error::column_length("radii", radii.len(), centers.len()));
@@ -218,7 +224,7 @@ impl Profiles {
         Ok(())
     }
 
-    /// The profile of all particles within a radius, which must be in order of distance.
+    /// Computes the profile of all particles within a radius, which must be in order of distance.
     #[doc(hidden)]
     pub fn of(&self, near: &[ParticleInSphere], radius: f64) -> Profile {
         let mut profile = self.measure(near, radius);

@@ -1,6 +1,6 @@
 //! A spherical shell of a density profile.
 
-/// A spherical shell: `inner < r <= outer`.
+/// A spherical shell, `inner < r <= outer`, and the particles in it, in the units of the particles.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Shell {

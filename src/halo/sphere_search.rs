@@ -6,7 +6,7 @@
 use crate::bvh::Bvh;
 use crate::error::{Error, Result};
 use crate::geometry::{Boundary, Scalar, Space, Sphere};
-use crate::halo::centers::Places;
+use crate::halo::centers::CenterPositions;
 use crate::halo::particles::Particles;
 
 /// Particles and a tree of their positions.
@@ -19,7 +19,7 @@ pub(crate) struct ParticleTree<'a, S> {
 /// A particle and its squared distance from the centre of the sphere.
 #[derive(Clone, Copy, Debug)]
 pub struct ParticleInSphere {
-    /// The squared distance.
+    /// The squared distance from the centre of the sphere.
     pub distance2: f64,
     /// The index of the particle; with several ranks, among the particles of all ranks.
     pub index: u64,
@@ -34,7 +34,7 @@ impl<'a, S: Scalar> ParticleTree<'a, S> {
     /// - Particles that [`Particles`] or [`Bvh::build`] rejects.
     /// - A place that is not finite, or in a space other than that of the particles.
     /// - Masses whose sum is infinite.
-    pub fn new(particles: &'a Particles<'a, S>, places: &Places<'_>) -> Result<Self> {
+    pub fn new(particles: &'a Particles<'a, S>, places: &CenterPositions<'_>) -> Result<Self> {
         particles.check(particles.positions().len())?;
         places.check()?;
         let said = particles.boundary()?;
@@ -47,7 +47,7 @@ impl<'a, S: Scalar> ParticleTree<'a, S> {
         Ok(Self { particles, tree: Bvh::build_in(particles.positions(), space)?, space })
     }
 
-    /// The particles within a radius (inclusive), in order of distance, ties by index.
+    /// Finds the particles within a radius (inclusive), in order of distance, ties by index.
     pub fn within(&self, center: &[f64; 3], radius: f64) -> Vec<ParticleInSphere> {
         let space = &self.space;
         let center = space.wrap(*center);
@@ -72,8 +72,8 @@ pub fn sort(particles: &mut [ParticleInSphere]) {
     particles.sort_unstable_by(|a, b| a.distance2.total_cmp(&b.distance2).then(a.index.cmp(&b.index)));
 }
 
-/// A ball of the scalar type `S` that includes all points within `radius` of `center`. The exact distance decides
-/// later.
+/// Creates a sphere of the scalar type `S` that includes all points within `radius` of `center`. The exact distance
+/// decides later.
 pub fn ball_about<S: Scalar>(center: &[f64; 3], radius: f64) -> Sphere<S, 3> {
     // A coordinate beyond the range of the type is clamped to it.
     let rounded = center.map(|x| S::from_f64(x.clamp(-S::MAX.into(), S::MAX.into())));

@@ -7,7 +7,7 @@ use crate::cancel::guarded;
 use crate::cluster::halos::Halos;
 use crate::error::{Error, Result};
 use crate::geometry::{Boundary, Scalar, Space, length2};
-use crate::halo::centers::Places;
+use crate::halo::centers::CenterPositions;
 use crate::halo::overdensity::SphericalOverdensity;
 use crate::halo::particles::Particles;
 use crate::parallel::map;
@@ -23,7 +23,7 @@ const INNERMOST: usize = 8;
 pub struct Structure {
     /// The maximum circular velocity `sqrt(G M(<r) / r)` at any member except the innermost seven.
     pub v_max: f64,
-    /// The distance of that member.
+    /// The distance from the centre to the member at which the circular velocity is [`Structure::v_max`].
     pub v_max_radius: f64,
     /// The minimum distance within which the members have half of the halo's mass.
     pub half_mass_radius: f64,
@@ -59,8 +59,8 @@ impl Structure {
 /// Measures the structure of each halo around its centre.
 ///
 /// `spheres` holds the overdense sphere of each halo, usually for 200 times the critical density. Centres are
-/// `&`[`Centers`](crate::Centers) or positions given by the caller. Halos, centres and particles are in the space that
-/// any of them specifies. For a halo without a centre all values are NaN.
+/// `&`[`Centers`](crate::halo::Centers) or positions given by the caller. Halos, centres and particles are in the space
+/// that any of them specifies. For a halo without a centre all values are NaN.
 ///
 /// `gravity` is the G of `sqrt(G M / r)` in the units of the particles' masses, radii and velocities:
 /// [`Conversion::gravity`](crate::units::Conversion::gravity). For comoving radii it is Newton's constant over the
@@ -77,8 +77,8 @@ impl Structure {
 /// # Example
 ///
 /// ```
-/// use ropewalk::halo::{SphericalOverdensity, measure_structure};
-/// use ropewalk::{Fof, Particles};
+/// use ropewalk::halo::{Particles, SphericalOverdensity, measure_structure};
+/// use ropewalk::Fof;
 ///
 /// let positions = [[0.0f32, 0.0, 0.0], [2.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, -1.0, 0.0], [-2.0, 0.0, 0.0]];
 /// let halos = Fof::new(2.0).run(&positions)?;
@@ -91,7 +91,7 @@ impl Structure {
 pub fn measure_structure<'c, S: Scalar>(
     halos: &Halos,
     particles: &Particles<S>,
-    centers: impl Into<Places<'c>>,
+    centers: impl Into<CenterPositions<'c>>,
     spheres: &[SphericalOverdensity],
     gravity: f64,
 ) -> Result<Vec<Structure>> {
@@ -102,7 +102,7 @@ pub fn measure_structure<'c, S: Scalar>(
 fn structures_about<S: Scalar>(
     halos: &Halos,
     particles: &Particles<S>,
-    centers: &Places<'_>,
+    centers: &CenterPositions<'_>,
     spheres: &[SphericalOverdensity],
     gravity: f64,
 ) -> Result<Vec<Structure>> {

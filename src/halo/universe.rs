@@ -20,7 +20,7 @@ pub struct Background {
 }
 
 impl Background {
-    /// Checks the Hubble constant.
+    /// Checks the Hubble constant, if it is stated.
     ///
     /// # Errors
     /// An `h` that is not above 0 and below 10, for example one in km/s/Mpc.
@@ -34,9 +34,9 @@ impl Background {
 pub struct StatedUniverse {
     /// Density parameters and the Hubble constant.
     pub background: Background,
-    /// The redshift.
+    /// The redshift of the snapshot.
     pub redshift: Option<f64>,
-    /// The units.
+    /// The units of lengths, masses and velocities, as far as they are stated.
     pub units: KnownUnits,
     /// The total mass of the particles of all types.
     pub matter: Option<f64>,
@@ -51,7 +51,7 @@ pub struct StatedUniverse {
 pub struct UniverseOptions {
     /// Units of lengths, masses and velocities.
     pub units: KnownUnits,
-    /// The redshift.
+    /// The redshift of the snapshot.
     pub redshift: Option<f64>,
     /// The density of matter today, in units of the critical density.
     pub omega_m: Option<f64>,
@@ -92,7 +92,7 @@ impl UniverseOptions {
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Universe {
-    /// The redshift.
+    /// The redshift of the snapshot.
     pub redshift: Option<f64>,
     /// The density of matter today, in units of the critical density.
     pub omega_m: Option<f64>,
@@ -178,20 +178,20 @@ impl Universe {
         Self { redshift, omega_m, omega_lambda, h, has_velocity_unit, matter, known, units, source, options: *options }
     }
 
-    /// The units, if those of lengths and masses are known and can be converted. Units without 1/h need `h` for that.
-    /// [`Universe::known_units`] returns the stated units in any case. The unit of velocities is km/s unless
-    /// [`Universe::has_velocity_unit`].
+    /// Returns the units of the snapshot, if those of lengths and masses are known and can be converted. Units without
+    /// 1/h need `h` for that. [`Universe::known_units`] returns the stated units in any case. The unit of velocities is
+    /// km/s unless [`Universe::has_velocity_unit`].
     pub fn units(&self) -> Option<&Units> {
         self.units.as_ref().ok().map(|(units, _)| units)
     }
 
-    /// The units of the catalogue: the stated units. Units of lengths and masses that are not stated are those that
-    /// fit the mean density of matter.
+    /// Returns the units of the catalogue: the stated units. Units of lengths and masses that are not stated are those
+    /// that fit the mean density of matter.
     pub fn known_units(&self) -> KnownUnits {
         self.known
     }
 
-    /// Describes the units and their source in words, and unknown units with the reason.
+    /// Describes the units and their source in words, for users, and unknown units with the reason.
     pub fn describe_units(&self) -> String {
         match (&self.units, self.lacking()) {
             (Ok(_), _) => format!("{}, {}", self.known, self.source),
@@ -214,7 +214,7 @@ impl Universe {
         }
     }
 
-    /// The conversion factors from the units of the snapshot to those of a unit system.
+    /// Computes the conversion factors from the units of the snapshot to those of a unit system.
     ///
     /// # Errors
     /// - Unknown units, or an unknown `h` that is needed.
@@ -228,7 +228,7 @@ impl Universe {
         Factors::new(&units, &to, self.redshift.unwrap_or(0.0), self.h)
     }
 
-    /// The conversion of the units.
+    /// Returns the conversion of the units of the snapshot.
     ///
     /// # Errors
     /// Unknown units. `what` is the quantity that needs them, for the message: "overdensities".
@@ -236,8 +236,8 @@ impl Universe {
         Ok(self.known(what)?.1)
     }
 
-    /// The comoving mean density of matter, `omega_m` times the critical density, in the units of the snapshot. `None`
-    /// if units or `omega_m` are unknown.
+    /// Computes the comoving mean density of matter, `omega_m` times the critical density, in the units of the
+    /// snapshot. `None` if units or `omega_m` are unknown.
     pub fn matter_density(&self) -> Option<f64> {
         let (_, conversion) = self.units.as_ref().ok()?;
         Some(self.omega_m? * conversion.critical_density())
@@ -261,7 +261,7 @@ impl Universe {
         })
     }
 
-    /// The comoving densities of overdensities, in the units of the snapshot.
+    /// Computes the comoving densities of overdensities, in the units of the snapshot.
     ///
     /// # Errors
     /// An unknown density of matter or unknown units, for the quantity `what`; otherwise as for
@@ -290,8 +290,8 @@ impl Universe {
         }
     }
 
-    /// The expected number of halos per volume with at least the mass of each of `masses`, by a mass function. All
-    /// values are in the units of the snapshot.
+    /// Computes the expected number of halos per volume with at least the mass of each of `masses`, by a mass function.
+    /// All values are in the units of the snapshot.
     ///
     /// # Errors
     /// An unknown density of matter, unknown units, and all errors of [`Cosmology::halos_above`].

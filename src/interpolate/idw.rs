@@ -18,7 +18,7 @@ use crate::geometry::{Bounded, BoxSize, Scalar};
 /// minimum and maximum of the neighbours.
 ///
 /// ```
-/// use ropewalk::InverseDistance;
+/// use ropewalk::interpolate::InverseDistance;
 ///
 /// let interpolator = InverseDistance::new(2.0).neighbors(2).prepare(&[[0.0f64], [3.0], [9.0]], &[[1.0], [3.0]])?;
 /// assert_eq!(interpolator.apply(&[10.0, 20.0, 0.0])?, [12.0, 20.0]);
@@ -34,7 +34,8 @@ pub struct InverseDistance {
 }
 
 impl InverseDistance {
-    /// Weights of one over the distance to `power`, usually 2, for the 8 nearest sources, in open space.
+    /// Creates options for weights of one over the distance to `power`, usually 2, for the 8 nearest sources, in open
+    /// space.
     pub fn new(power: impl Into<f64>) -> Self {
         Self {
             power: power.into(),
@@ -49,7 +50,7 @@ impl InverseDistance {
         neighbors,
         /// Weighs all sources within a radius, inclusive.
         radius,
-        /// The value assigned to targets without sources within the radius.
+        /// Sets the value assigned to targets without sources within the radius. Default: [`Fallback::Nan`].
         fallback
     }
 

@@ -15,11 +15,11 @@ const TASK: usize = 1 << 10;
 
 /// The map from values at sources to values at targets: a sparse matrix with a row for each target.
 ///
-/// [`MovingLeastSquares`](crate::MovingLeastSquares), [`Sph`](crate::Sph) and
-/// [`InverseDistance`](crate::InverseDistance) prepare one.
+/// [`MovingLeastSquares`](crate::interpolate::MovingLeastSquares), [`Sph`](crate::interpolate::Sph) and
+/// [`InverseDistance`](crate::interpolate::InverseDistance) prepare one.
 ///
 /// ```
-/// use ropewalk::MovingLeastSquares;
+/// use ropewalk::interpolate::MovingLeastSquares;
 ///
 /// let sources: Vec<[f64; 2]> = (0..100).map(|i| [f64::from(i % 10), f64::from(i / 10)]).collect();
 /// let interpolator = MovingLeastSquares::new(2).prepare(&sources, &[[4.3, 5.5]])?;
@@ -78,7 +78,7 @@ mod sealed {
 }
 
 impl Interpolator {
-    /// The number of targets.
+    /// Returns the number of targets.
     pub fn len(&self) -> usize {
         self.degrees.len()
     }
@@ -88,35 +88,35 @@ impl Interpolator {
         self.degrees.is_empty()
     }
 
-    /// The number of sources, which is the number of values of a field.
+    /// Returns the number of sources, which is the number of values of a field.
     pub fn n_sources(&self) -> usize {
         self.n_sources
     }
 
-    /// The indices of the sources of each target, nearest first.
+    /// Returns the indices of the sources of each target, nearest first.
     pub fn sources(&self) -> &Csr<u32> {
         &self.sources
     }
 
-    /// The coefficients of the sources of each target, in the order of [`Interpolator::sources`].
+    /// Returns the coefficients of the sources of each target, in the order of [`Interpolator::sources`].
     pub fn coefficients(&self) -> &Csr<f64> {
         &self.coefficients
     }
 
-    /// The degree of the polynomials whose values are reproduced at each target; for gradients see
-    /// [`Interpolator::gradient`]. It is -1 if not even constants are reproduced: for sums that are not normalized,
-    /// and for targets without sources.
+    /// Returns the degree of the polynomials whose values are reproduced at each target; for gradients see
+    /// [`Interpolator::gradient`]. It is -1 if not even constants are reproduced: for sums that are not normalized, and
+    /// for targets without sources.
     pub fn degrees(&self) -> &[i8] {
         &self.degrees
     }
 
-    /// The number of targets whose degree is lower than requested. Targets without neighbours have the degree of their
-    /// [`Fallback`](crate::interpolate::Fallback): 0 if it gives a value, otherwise -1.
+    /// Returns the number of targets whose degree is lower than requested. Targets without neighbours have the degree
+    /// of their [`Fallback`](crate::interpolate::Fallback): 0 if it gives a value, otherwise -1.
     pub fn n_lower(&self) -> usize {
         self.degrees.iter().filter(|&&degree| degree < self.degree).count()
     }
 
-    /// The number of targets without a source near enough to have a weight. Their values come from the
+    /// Returns the number of targets without a source near enough to have a weight. Their values come from the
     /// [`Fallback`](crate::interpolate::Fallback); in sums that are not normalized, NaN becomes 0.
     pub fn n_without_neighbors(&self) -> usize {
         self.n_without_neighbors
@@ -141,7 +141,8 @@ impl Interpolator {
         })
     }
 
-    /// The same for a number of fields known at run time: `columns` values for each source, row by row.
+    /// Computes the values at the targets of a number of fields known at run time. `values` holds `columns` values for
+    /// each source, row by row, in input order; the result holds `columns` values for each target.
     ///
     /// # Errors
     /// Returns an error if there are not `columns` values for each source, or if a value is not finite. `columns` must
@@ -180,7 +181,7 @@ impl Interpolator {
     /// order of the fit, but is not the exact derivative of the values as a function of the target.
     ///
     /// ```
-    /// use ropewalk::MovingLeastSquares;
+    /// use ropewalk::interpolate::MovingLeastSquares;
     ///
     /// let sources: Vec<[f64; 2]> = (0..100).map(|i| [f64::from(i % 10), f64::from(i / 10)]).collect();
     /// let interpolator = MovingLeastSquares::new(2).with_gradients(true).prepare(&sources, &[[4.5, 5.0]])?;
@@ -192,7 +193,7 @@ impl Interpolator {
     ///
     /// # Errors
     /// Returns an error as [`Interpolator::apply`], if `D` is not the dimension of the points, or if gradients were
-    /// not prepared ([`MovingLeastSquares::with_gradients`](crate::MovingLeastSquares::with_gradients)).
+    /// not prepared ([`MovingLeastSquares::with_gradients`](crate::interpolate::MovingLeastSquares::with_gradients)).
     pub fn gradient<const D: usize>(&self, values: &[f64]) -> Result<Vec<[f64; D]>> {
         guarded(|| {
             let Some(slopes) = &self.slopes else {

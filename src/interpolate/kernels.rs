@@ -64,7 +64,7 @@ impl Weight {
         Self::Gaussian,
     ];
 
-    /// The value for a distance of `x` radii; 0 for NaN.
+    /// Returns the value of the kernel at a distance of `x` radii; 0 for NaN.
     pub fn at(self, x: f64) -> f64 {
         let mut values = [[x.abs(); LANES]];
         self.apply(&mut values);
@@ -136,7 +136,7 @@ fn polynomial<const N: usize>(x: f64, coefficients: [f64; N]) -> f64 {
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[non_exhaustive]
 pub enum SmoothingKernel {
-    /// The spline M4 of [`KernelDensity`](crate::KernelDensity), with a radius of 2h.
+    /// The spline M4 of [`KernelDensity`](crate::cluster::KernelDensity), with a radius of 2h.
     #[default]
     CubicSpline,
     /// The function of [`Weight::Wendland2`].
@@ -151,7 +151,8 @@ impl SmoothingKernel {
     /// All kernels.
     pub const ALL: [Self; 4] = [Self::CubicSpline, Self::WendlandC2, Self::WendlandC4, Self::WendlandC6];
 
-    /// The value at a distance of `x` radii in `dim` dimensions, times the volume of a cube whose side is the radius.
+    /// Returns the value of the kernel at a distance of `x` radii in `dim` dimensions, times the volume of a cube whose
+    /// side is the radius.
     ///
     /// ```
     /// use ropewalk::interpolate::SmoothingKernel;

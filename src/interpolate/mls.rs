@@ -44,7 +44,7 @@ pub(crate) const MAX_COEFFICIENT_SUM: f64 = 100.0;
 /// The largest change that rounded coordinates may cause in a function that changes by 1 over the radius.
 pub(crate) const MAX_ROUNDING_EFFECT: f64 = 1e-3;
 
-/// Moving least squares: options, then [`MovingLeastSquares::prepare`].
+/// Interpolation by moving least squares: set the options, then call [`MovingLeastSquares::prepare`].
 ///
 /// A polynomial is fitted to the neighbours of each target, with larger weights for nearer ones. Its value at the
 /// target is the value of the field. All polynomials of the degree are reproduced, so a field of 1 gives 1 everywhere.
@@ -58,8 +58,7 @@ pub(crate) const MAX_ROUNDING_EFFECT: f64 = 1e-3;
 /// thousandth of the field's change over the radius.
 ///
 /// ```
-/// use ropewalk::MovingLeastSquares;
-/// use ropewalk::interpolate::Weight;
+/// use ropewalk::interpolate::{MovingLeastSquares, Weight};
 ///
 /// let sources: Vec<[f32; 2]> = (0..400).map(|i| [(i % 20) as f32 / 20.0, (i / 20) as f32 / 20.0]).collect();
 /// let values: Vec<f64> = sources.iter().map(|&[x, y]| f64::from(3.0 * x + y).sin()).collect();
@@ -81,8 +80,8 @@ pub struct MovingLeastSquares {
 }
 
 impl MovingLeastSquares {
-    /// Polynomials of degree 0, 1 or 2. The defaults: the weight Wendland2, twice as many neighbours as a polynomial
-    /// has monomials (20 for degree 2 in three dimensions), open space.
+    /// Creates options for polynomials of degree 0, 1 or 2. The defaults: the weight Wendland2, twice as many
+    /// neighbours as a polynomial has monomials (20 for degree 2 in three dimensions), open space.
     pub fn new(degree: usize) -> Self {
         Self {
             degree,
@@ -94,7 +93,7 @@ impl MovingLeastSquares {
         }
     }
 
-    /// The weight of neighbours as a function of distance.
+    /// Sets the weight of neighbours as a function of distance. Default: [`Weight::Wendland2`].
     #[must_use]
     pub fn weight(mut self, weight: Weight) -> Self {
         self.weight = weight;
@@ -109,11 +108,12 @@ impl MovingLeastSquares {
         /// Uses all sources within a radius, where weights end. Values are then as smooth a function of the target as
         /// the weight is.
         radius,
-        /// The value assigned to targets without sources within the radius.
+        /// Sets the value assigned to targets without sources within the radius. Default: [`Fallback::Nan`].
         fallback
     }
 
-    /// Prepares [`Interpolator::gradient`], too, which stores one more number per coefficient and dimension.
+    /// Requests the data for [`Interpolator::gradient`], too: one more number per coefficient and dimension. Default:
+    /// `false`.
     #[must_use]
     pub fn with_gradients(mut self, has_gradients: bool) -> Self {
         self.has_gradients = has_gradients;
@@ -156,8 +156,8 @@ impl MovingLeastSquares {
         Ok(reach)
     }
 
-    /// The same as [`MovingLeastSquares::prepare`] in `axes` dimensions; coordinates from index `axes` on must be 0.
-    /// `rounding` is the relative rounding error of coordinates.
+    /// Computes the coefficients for each target as [`MovingLeastSquares::prepare`] does, in `axes` dimensions;
+    /// coordinates from index `axes` on must be 0. `rounding` is the relative rounding error of coordinates.
     #[doc(hidden)]
     pub fn prepare_by<T: Bounded<S, D>, U: Bounded<S, D>, S: Scalar, const D: usize>(
         &self,

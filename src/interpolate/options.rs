@@ -26,14 +26,15 @@ macro_rules! options {
             self
         }
 
-        /// Measures distances in a periodic box.
+        /// Sets the side of the periodic box, or one side per axis, in the unit of the points; `None` for open space.
+        /// Default: open space.
         #[must_use]
         pub fn periodic(mut self, size: impl Into<$crate::geometry::BoxSize>) -> Self {
             self.size = size.into();
             self
         }
 
-        /// The periodic box.
+        /// Returns the side or sides of the periodic box; none for open space.
         #[doc(hidden)]
         pub fn size(&self) -> &$crate::geometry::BoxSize {
             &self.size

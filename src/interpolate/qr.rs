@@ -30,7 +30,7 @@ pub(super) struct Qr {
 }
 
 impl Qr {
-    /// Space for a matrix, to be filled column by column in whole blocks padded with zeros.
+    /// Returns space for a matrix, to be filled column by column in whole blocks padded with zeros.
     #[inline(always)]
     pub fn matrix(&mut self, rows: usize, width: usize) -> &mut [Lanes<f64>] {
         (self.rows, self.width, self.blocks) = (rows, width, rows.div_ceil(LANES));
@@ -44,7 +44,7 @@ impl Qr {
         &mut self.columns[..len]
     }
 
-    /// The number of independent columns.
+    /// Returns the number of independent columns.
     pub fn rank(&self) -> usize {
         self.rank
     }
@@ -151,8 +151,9 @@ impl Qr {
         self.reflect(w);
     }
 
-    /// The same for dependent columns, from a decomposition of R^T in `transpose`: w is the row of the pseudoinverse
-    /// for `column`. Returns the distance of A^T w from e: 0 if `column` is determined.
+    /// Computes at `w` the row of the pseudoinverse for `column`, if columns are dependent, from a decomposition of R^T
+    /// in `transpose`. Returns the distance of A^T w from the vector e of [`Qr::shortest`]: 0 if `column` is
+    /// determined.
     #[cold]
     #[inline(never)]
     pub fn pseudoinverse_row(&self, transpose: &Qr, column: usize, w: &mut [Lanes<f64>]) -> f64 {

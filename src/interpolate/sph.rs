@@ -15,11 +15,11 @@ use crate::error::{Error, Result};
 use crate::geometry::{Bounded, BoxSize, Scalar};
 use crate::interpolate::errors;
 
-/// Sums over particles with a smoothing kernel: options, then [`Sph::gather`] or [`Sph::scatter`].
+/// Interpolation by sums over particles, weighted with a smoothing kernel (SPH): set the options, then call
+/// [`Sph::gather`] or [`Sph::scatter`].
 ///
 /// ```
-/// use ropewalk::Sph;
-/// use ropewalk::interpolate::SmoothingKernel;
+/// use ropewalk::interpolate::{SmoothingKernel, Sph};
 ///
 /// // Particles 0.1 apart in one dimension, each with a volume m/rho of 0.1.
 /// let particles: Vec<[f64; 1]> = (0..100).map(|i| [0.1 * f64::from(i)]).collect();
@@ -47,7 +47,8 @@ pub struct Sph {
 }
 
 impl Sph {
-    /// The defaults: a kernel radius of 1.1 times the distance of the 32nd neighbour, normalized sums, open space.
+    /// Creates the default options for a kernel: a kernel radius of 1.1 times the distance of the 32nd neighbour,
+    /// normalized sums, open space.
     pub fn new(kernel: SmoothingKernel) -> Self {
         Self {
             kernel,
@@ -65,27 +66,29 @@ impl Sph {
         neighbors,
         /// Ends all kernels at `radius`, which is 2h for the cubic spline.
         radius,
-        /// The value assigned by [`Sph::gather`] to targets without sources within the radius.
+        /// Sets the value assigned by [`Sph::gather`] to targets without sources within the radius. Default:
+        /// [`Fallback::Nan`].
         fallback
     }
 
-    /// Ends each kernel at its own radius: one per target for [`Sph::gather`], one per source for [`Sph::scatter`].
+    /// Sets the radius at which each kernel ends, in the unit of the points: one per target for [`Sph::gather`], one
+    /// per source for [`Sph::scatter`].
     #[must_use]
     pub fn radii(mut self, radii: impl Into<Vec<f64>>) -> Self {
         self.reach = Neighborhood::Each(radii.into());
         self
     }
 
-    /// The volume m/rho of each source, for [`Sph::gather`]. Default: equal volumes. If sums are normalized, a target
-    /// whose sources all have a volume of 0 counts as a target without sources.
+    /// Sets the volume of each source, its mass over its density, for [`Sph::gather`]. Default: equal volumes. If sums
+    /// are normalized, a target whose sources all have a volume of 0 counts as a target without sources.
     #[must_use]
     pub fn volumes(mut self, volumes: impl Into<Vec<f64>>) -> Self {
         self.volumes = Some(volumes.into());
         self
     }
 
-    /// Divides the sums of [`Sph::gather`] by the sum of V(j) W. Constants are then reproduced, also near the boundary
-    /// (Shepard 1968).
+    /// Divides the sums of [`Sph::gather`] by the sum of V(j) W if `true`. Constants are then reproduced, also near the
+    /// boundary (Shepard 1968). Default: `true`.
     #[must_use]
     pub fn normalized(mut self, is_normalized: bool) -> Self {
         self.is_normalized = is_normalized;
@@ -111,7 +114,7 @@ impl Sph {
         guarded(|| self.gather_by(sources, targets, D))
     }
 
-    /// The same as [`Sph::gather`] in `axes` dimensions; coordinates from index `axes` on must be 0.
+    /// Prepares sums as [`Sph::gather`] does, in `axes` dimensions; coordinates from index `axes` on must be 0.
     #[doc(hidden)]
     pub fn gather_by<T: Bounded<S, D>, U: Bounded<S, D>, S: Scalar, const D: usize>(
         &self,

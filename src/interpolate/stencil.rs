@@ -79,13 +79,13 @@ pub(super) struct TargetNeighbors {
 }
 
 impl TargetNeighbors {
-    /// The number of neighbours.
+    /// Returns the number of neighbours.
     #[inline(always)]
     pub fn len(&self) -> usize {
         self.found.len()
     }
 
-    /// The index of the source of neighbour `at`.
+    /// Returns the index of the source of neighbour `at`.
     pub fn index(&self, at: usize) -> usize {
         self.found[at].index as usize
     }

@@ -39,7 +39,8 @@ impl<S: Scalar, const D: usize> BruteForce<S, D> {
         Self::build_in(primitives, Space::OPEN)
     }
 
-    /// The same in a periodic box. Errors as [`Bvh::build_periodic`](crate::Bvh::build_periodic).
+    /// Copies the primitives' boxes into a periodic box of the given side or sides. Errors as
+    /// [`Bvh::build_periodic`](crate::Bvh::build_periodic).
     pub fn build_periodic<T: Bounded<S, D>>(primitives: &[T], size: impl Into<BoxSize>) -> Result<Self> {
         Self::build_in(primitives, Space::periodic(size)?)
     }
@@ -49,7 +50,7 @@ impl<S: Scalar, const D: usize> BruteForce<S, D> {
         Ok(Self { primitives: primitives.iter().map(|primitive| space.wrap_box(primitive.bounds())).collect(), space })
     }
 
-    /// The number of stored primitives.
+    /// Returns the number of stored primitives.
     pub fn len(&self) -> usize {
         self.primitives.len()
     }
@@ -59,7 +60,8 @@ impl<S: Scalar, const D: usize> BruteForce<S, D> {
         self.primitives.is_empty()
     }
 
-    /// Same as [`Bvh::query`](crate::Bvh::query), in ascending order.
+    /// Finds the primitives that meet a shape, as [`Bvh::query`](crate::Bvh::query) does. Yields their indices in
+    /// ascending order.
     pub fn query<Q: Query<S, D>>(&self, query: Q) -> impl Iterator<Item = u32> {
         self.primitives
             .iter()
@@ -68,17 +70,18 @@ impl<S: Scalar, const D: usize> BruteForce<S, D> {
             .map(|(_, index)| index)
     }
 
-    /// Same as [`Bvh::query_all`](crate::Bvh::query_all).
+    /// Lists the primitives that meet each shape, in ascending order, as [`Bvh::query_all`](crate::Bvh::query_all).
     pub fn query_all<Q: Query<S, D>>(&self, queries: &[Q]) -> Csr<u32> {
         lists(queries.len(), |i| self.query(&queries[i]).collect())
     }
 
-    /// Same as [`Bvh::count_all`](crate::Bvh::count_all).
+    /// Counts the primitives that meet each shape, as [`Bvh::count_all`](crate::Bvh::count_all).
     pub fn count_all<Q: Query<S, D>>(&self, queries: &[Q]) -> Vec<u32> {
         map(queries.len(), TASK, &|i| self.query(&queries[i]).count() as u32)
     }
 
-    /// Same as [`Bvh::for_each_hit`](crate::Bvh::for_each_hit).
+    /// Calls `visit` with the index of each query and of each primitive that meets it, until `visit` returns `Break`
+    /// for that query, as [`Bvh::for_each_hit`](crate::Bvh::for_each_hit).
     pub fn for_each_hit<Q: Query<S, D>>(&self, queries: &[Q], visit: impl Fn(usize, u32) -> ControlFlow<()> + Sync) {
         for_tasks(queries.len(), TASK, &|range| {
             for i in range {
@@ -88,36 +91,42 @@ impl<S: Scalar, const D: usize> BruteForce<S, D> {
         });
     }
 
-    /// Same as [`Bvh::nearest`](crate::Bvh::nearest).
+    /// Finds the `k` primitives nearest to a point, nearest first, ties by index, as
+    /// [`Bvh::nearest`](crate::Bvh::nearest).
     pub fn nearest(&self, point: impl Into<[S; D]>, wanted: impl Into<Nearest>) -> Vec<Neighbor> {
         let wanted = wanted.into();
         self.search(&Aabb::point(point.into()), &wanted, wanted.excluded_for(u32::MAX))
     }
 
-    /// Same as [`Bvh::nearest_all`](crate::Bvh::nearest_all).
+    /// Finds the `k` primitives nearest to each of `points`, as lists in the order of `points`, as
+    /// [`Bvh::nearest_all`](crate::Bvh::nearest_all).
     pub fn nearest_all<T: Bounded<S, D>>(&self, points: &[T], wanted: impl Into<Nearest>) -> Csr<Neighbor> {
         let wanted = wanted.into();
         lists(points.len(), |i| self.search(&points[i].bounds(), &wanted, wanted.excluded_for(i as u32)))
     }
 
-    /// Same as [`Bvh::nearest_neighbors`](crate::Bvh::nearest_neighbors).
+    /// Finds the `k` primitives nearest to each stored primitive, as lists in the order of the primitives, as
+    /// [`Bvh::nearest_neighbors`](crate::Bvh::nearest_neighbors).
     pub fn nearest_neighbors(&self, wanted: impl Into<Nearest>) -> Csr<Neighbor> {
         self.nearest_all(&self.primitives, wanted)
     }
 
-    /// Same as [`Bvh::count_neighbors`](crate::Bvh::count_neighbors).
+    /// Counts the primitives within `radius` of each stored primitive, itself included, as
+    /// [`Bvh::count_neighbors`](crate::Bvh::count_neighbors).
     pub fn count_neighbors(&self, radius: impl Into<f64>) -> Vec<u32> {
         let radius = radius.into();
         map(self.len(), TASK, &|i| self.within(i, radius).count() as u32)
     }
 
-    /// Same as [`Bvh::neighbors`](crate::Bvh::neighbors).
+    /// Lists the primitives within `radius` of each stored primitive, itself included, in ascending order, as
+    /// [`Bvh::neighbors`](crate::Bvh::neighbors).
     pub fn neighbors(&self, radius: impl Into<f64>) -> Csr<u32> {
         let radius = radius.into();
         lists(self.len(), |i| self.within(i, radius).collect())
     }
 
-    /// Same as [`Bvh::for_each_pair`](crate::Bvh::for_each_pair).
+    /// Calls `visit` once for every pair of primitives within `radius` of each other, as
+    /// [`Bvh::for_each_pair`](crate::Bvh::for_each_pair). The arguments are `(i, j)` with `i < j`.
     pub fn for_each_pair(&self, radius: impl Into<f64>, visit: impl Fn(u32, u32) + Sync) {
         let radius = radius.into();
         for_tasks(self.len(), TASK, &|range| {
@@ -127,7 +136,8 @@ impl<S: Scalar, const D: usize> BruteForce<S, D> {
         });
     }
 
-    /// Same as [`Bvh::count_pairs`](crate::Bvh::count_pairs).
+    /// Counts the pairs of primitives within `radius` of each other, each once, as
+    /// [`Bvh::count_pairs`](crate::Bvh::count_pairs).
     pub fn count_pairs(&self, radius: impl Into<f64>) -> u64 {
         let radius = radius.into();
         let pairs = |i: usize| self.within(i, radius).filter(|&j| (i as u32) < j).count() as u64;

@@ -38,7 +38,7 @@ const TASK: usize = 64;
 /// Those of [`Fof::run`].
 pub fn fof_all_pairs<T: Bounded<S, D>, S: Scalar, const D: usize>(fof: &Fof, points: &[T]) -> Result<Halos> {
     guarded(|| {
-        let row = PointsSoA::of(points, &fof.space()?)?;
+        let row = PointsSoA::new(points, &fof.space()?)?;
         fof.halos(connect(&row, fof.linking_length), &row.order, &row.space)
     })
 }

@@ -68,7 +68,7 @@ const TASK: usize = 1 << 10;
 /// [`Bounded::IS_POINT`] is false).
 pub fn fof_bins<T: Bounded<S, D>, S: Scalar, const D: usize>(fof: &Fof, points: &[T]) -> Result<Halos> {
     guarded(|| {
-        let row = PointsSoA::of(points, &fof.space()?)?;
+        let row = PointsSoA::new(points, &fof.space()?)?;
         let (forest, order) = connect(&row, fof.linking_length)?;
         fof.halos(forest, &order, &row.space)
     })
@@ -99,7 +99,7 @@ fn connect<S: Scalar, const D: usize>(row: &PointsSoA<S, D>, radius: f64) -> Res
     }
     mark("hook, jump");
     let order = bins.sorted.iter().map(|&at| row.order[at as usize]).collect();
-    Ok((UnionFind::of(parent), order))
+    Ok((UnionFind::from_parents(parent), order))
 }
 
 /// Replaces every point's parent by its grandparent. Returns `true` if any parent changed.

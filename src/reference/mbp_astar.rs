@@ -79,7 +79,9 @@ impl Eq for Candidate {}
 /// Source: Habib et al. 2016; Sewell et al. 2015, section 3.
 ///
 /// ```
-/// use ropewalk::{Center, CenterFinder, Fof, reference::most_bound_a_star};
+/// use ropewalk::halo::CenterFinder;
+/// use ropewalk::reference::most_bound_a_star;
+/// use ropewalk::{Center, Fof};
 ///
 /// let points = [[0.0f64, 0.0, 0.0], [1.0, 0.0, 0.0], [1.5, 0.0, 0.0]];
 /// let halos = Fof::new(1.0).run(&points)?;

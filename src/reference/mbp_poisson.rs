@@ -86,7 +86,7 @@ fn most_bound(members: &ScaledMembers, cells: usize, search: usize) -> Option<Mo
     let sums = sums(members, &targets);
     let pairs = targets.len() as u64 * (members.len() as u64 - 1);
     let coincident = sums.iter().map(|sum| u64::from(sum.n_coincident - 1)).sum::<u64>() / 2;
-    MostBoundMember::of(members, &targets, &sums).map(|best| MostBound { best, pairs, coincident })
+    MostBoundMember::new(members, &targets, &sums).map(|best| MostBound { best, pairs, coincident })
 }
 
 /// A lattice with points 1 to `n` along each axis; 0 and `n` + 1 are the faces of the box.

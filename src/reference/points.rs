@@ -26,8 +26,8 @@ pub(crate) struct PointsSoA<S: Scalar, const D: usize> {
 }
 
 impl<S: Scalar, const D: usize> PointsSoA<S, D> {
-    /// Copies primitives in the caller's order. Errors: those of [`Bvh::build`](crate::Bvh::build).
-    pub fn of<T: Bounded<S, D>>(primitives: &[T], space: &Space<D>) -> Result<Self> {
+    /// Copies primitives in their order. Errors: those of [`Bvh::build`](crate::Bvh::build).
+    pub fn new<T: Bounded<S, D>>(primitives: &[T], space: &Space<D>) -> Result<Self> {
         let bounds = check(primitives, space)?;
         let axes = |corner: fn(&Aabb<S, D>) -> &[S; D]| {
             std::array::from_fn(|k| {
@@ -51,7 +51,7 @@ impl<S: Scalar, const D: usize> PointsSoA<S, D> {
         self.order.len()
     }
 
-    /// The upper corners; for points, the same as the lower corners.
+    /// Returns the upper corners; for points, the same as the lower corners.
     pub fn hi(&self) -> &Axes<S, D> {
         self.hi.as_ref().unwrap_or(&self.lo)
     }

@@ -25,7 +25,7 @@ pub struct Nfw {
 }
 
 impl Nfw {
-    /// `n` points, at most 2^32 - 2. Default: concentration 10, seed 0, the unit box.
+    /// Creates options for `n` points, at most 2^32 - 2. Default: concentration 10, seed 0, the unit box.
     pub fn new(n: usize) -> Self {
         Self { n, concentration: 10.0, seed: 0, side: 1.0 }
     }

@@ -47,7 +47,7 @@ pub struct MockHalos {
 pub struct MockHalo {
     /// The position of maximum density, in `[0, side)`.
     pub center: [f64; 3],
-    /// The number of points.
+    /// The mass of the halo: its number of points.
     pub mass: u32,
     /// The radius of the sphere whose mean density is 200 times that of the box. No point is farther from the centre.
     pub radius: f64,
@@ -56,8 +56,8 @@ pub struct MockHalo {
 }
 
 impl MockHalos {
-    /// `n` points, at most 2^32 - 2. Default: seed 0, the unit box, three tenths of the points in the background,
-    /// masses from 20 to `n / 50` points with `alpha` 1.9.
+    /// Creates options for `n` points, at most 2^32 - 2. Default: seed 0, the unit box, three tenths of the points in
+    /// the background, masses from 20 to `n / 50` points with `alpha` 1.9.
     pub fn new(n: usize) -> Self {
         Self { n, seed: 0, side: 1.0, background: 0.3, alpha: 1.9, min_mass: 20, max_mass: None }
     }
@@ -158,8 +158,8 @@ impl MockHalos {
         Ok(halos)
     }
 
-    /// The index in [`MockHalos::catalog`] of each point's halo, or `None` in the background: the ground truth for
-    /// tests of halo finders.
+    /// Computes the index in [`MockHalos::catalog`] of each point's halo, or `None` in the background: the ground truth
+    /// for tests of halo finders.
     ///
     /// ```
     /// use ropewalk::sample::MockHalos;

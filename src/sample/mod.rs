@@ -60,7 +60,7 @@ impl Sample {
         })
     }
 
-    /// The number of points.
+    /// Returns the number of points.
     pub fn len(&self) -> usize {
         match self {
             Self::Uniform(uniform) => uniform.n,
@@ -75,7 +75,7 @@ impl Sample {
         self.len() == 0
     }
 
-    /// The side of the box.
+    /// Returns the side of the box.
     pub fn side(&self) -> f64 {
         match self {
             Self::Uniform(uniform) => uniform.side,

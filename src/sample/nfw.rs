@@ -3,7 +3,7 @@
 //! Source: Navarro, Frenk and White 1997. Logarithms come from `libm`, as platform implementations differ in the last
 //! bit.
 
-/// The mass within `x` scale radii, in units of `4 pi rho_s r_s^3`: `ln(1 + x) - x / (1 + x)`.
+/// Computes the mass within `x` scale radii, in units of `4 pi rho_s r_s^3`: `ln(1 + x) - x / (1 + x)`.
 pub fn enclosed(x: f64) -> f64 {
     libm::log1p(x) - x / (1.0 + x)
 }
@@ -41,7 +41,7 @@ impl Radii {
         Self { ratios, per_step: 1.0 / step }
     }
 
-    /// The radius that encloses `mass`, both in the units of [`enclosed`].
+    /// Computes the radius that encloses `mass`, both in the units of [`enclosed`].
     #[inline]
     pub fn enclosing(&self, mass: f64) -> f64 {
         let s = (2.0 * mass).sqrt();

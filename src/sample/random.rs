@@ -24,7 +24,7 @@ pub enum Purpose {
 pub struct Stream(ChaCha8Rng);
 
 impl Stream {
-    /// Stream `index` of a purpose.
+    /// Creates stream `index` of a purpose.
     pub fn new(seed: u64, purpose: Purpose, index: u64) -> Self {
         // The key is set here, because the expansion of `seed_from_u64` may change between versions.
         let mut key = [0; 32];
@@ -34,19 +34,19 @@ impl Stream {
         Self(rng)
     }
 
-    /// A number uniform in `[0, 1)`, a multiple of 2^-53.
+    /// Draws a number uniform in `[0, 1)`, a multiple of 2^-53.
     #[inline]
     pub fn unit(&mut self) -> f64 {
         (self.0.next_u64() >> 11) as f64 * (1.0 / (1u64 << 53) as f64)
     }
 
-    /// A point uniform in a cube with one corner at the origin.
+    /// Draws a point uniform in a cube with one corner at the origin.
     #[inline]
     pub fn cube(&mut self, side: f64) -> [f64; 3] {
         [self.unit() * side, self.unit() * side, self.unit() * side]
     }
 
-    /// A point uniform on the unit sphere, without trigonometry.
+    /// Draws a point uniform on the unit sphere, without trigonometry.
     #[inline]
     pub fn direction(&mut self) -> [f64; 3] {
         loop {
@@ -78,7 +78,7 @@ impl Permutation {
         Self { n, base: base.max(1), keys: std::array::from_fn(|_| stream.next_u32()) }
     }
 
-    /// The image of `index`, which must be less than `n`.
+    /// Returns the image of `index` under the permutation; `index` must be less than `n`.
     #[inline]
     pub fn of(&self, index: u32) -> u32 {
         let mut at = index;

@@ -22,7 +22,7 @@ pub struct Uniform {
 }
 
 impl Uniform {
-    /// `n` points, at most 2^32 - 2, with seed 0 in the unit box.
+    /// Creates options for `n` points, at most 2^32 - 2, with seed 0 in the unit box.
     pub fn new(n: usize) -> Self {
         Self { n, seed: 0, side: 1.0 }
     }
@@ -78,8 +78,8 @@ pub struct Lattice {
 }
 
 impl Lattice {
-    /// `per_axis` points along each axis, at most 1625, in the centres of their cells. Default: no jitter, seed 0, the
-    /// unit box.
+    /// Creates options for `per_axis` points along each axis, at most 1625, in the centres of their cells. Default: no
+    /// jitter, seed 0, the unit box.
     pub fn new(per_axis: usize) -> Self {
         Self { per_axis, jitter: 0.0, seed: 0, side: 1.0 }
     }

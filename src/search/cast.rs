@@ -17,7 +17,7 @@ pub struct CastHit {
 }
 
 impl<S: Scalar, const D: usize> Bvh<S, D> {
-    /// The first stored shape that a ray meets; of several at the same `t`, the one with the lowest index.
+    /// Finds the first stored shape that a ray meets; of several at the same `t`, the one with the lowest index.
     ///
     /// `hit` returns the `t` at which the ray meets the shape of an index, or `None`. It is called for shapes whose
     /// boxes the ray meets before the best hit so far. Values outside the range of the ray are ignored.

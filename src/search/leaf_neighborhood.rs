@@ -39,7 +39,7 @@ impl<S: Scalar, const D: usize> LeafNeighborhood<S, D> {
         self.is_open = true;
     }
 
-    /// The number of points.
+    /// Returns the number of points.
     #[inline(always)]
     pub fn len(&self) -> usize {
         self.len
@@ -83,19 +83,19 @@ impl<S: Scalar, const D: usize> LeafNeighborhood<S, D> {
         self.len = end;
     }
 
-    /// The points as blocks, counted from 0.
+    /// Returns the points as blocks, counted from 0.
     #[inline(always)]
     pub fn blocks(&self) -> Blocks<'_, S, D> {
         Blocks::new(&self.axes, None, &(0..self.len))
     }
 
-    /// The position of each point in tree order.
+    /// Returns the position of each point in tree order.
     #[inline(always)]
     pub fn positions(&self) -> &[u32] {
         &self.positions[..self.len]
     }
 
-    /// The coordinates, one array per axis.
+    /// Returns the coordinates, one array per axis.
     #[inline(always)]
     pub fn axes(&self) -> [&[S]; D] {
         self.axes.each_ref().map(|axis| &axis[..self.len])

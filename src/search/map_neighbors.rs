@@ -1,6 +1,7 @@
 //! Maps each stored primitive and its neighbours to a value, without storing the neighbours.
 //!
-//! Input: a radius and a function. Output: the values of the function in the caller's order.
+//! Input: a radius and a function. Output: the values of the function in the order of the slice from which the tree
+//! was built.
 //! The walk of a leaf is that of the neighbour search. The neighbours of a primitive are sorted by index before the
 //! function gets them. Sums over them are therefore the same in every run, with any number of threads, and for any
 //! other tree of the same points.
@@ -28,8 +29,8 @@ use crate::simd::{Isa, dispatch};
 type NeighborsCallback<'a> = &'a (dyn Fn(u32, &dyn Any) + Sync);
 
 impl<S: Scalar, const D: usize> Bvh<S, D> {
-    /// Calls `value` with the index and the neighbours of each stored primitive, in parallel, and returns the results
-    /// in the caller's order.
+    /// Calls `value` with the index and the neighbours of each stored primitive, in parallel. Returns one result per
+    /// primitive, in the order of the slice from which the tree was built.
     ///
     /// The neighbours are those of [`Bvh::neighbors`]: within `radius`, inclusive, including the primitive itself
     /// with an offset of 0. They are sorted by index, so that a sum over them is the same in every run. If the radius
@@ -60,7 +61,8 @@ impl<S: Scalar, const D: usize> Bvh<S, D> {
         values.into_iter().filter_map(OnceLock::into_inner).collect()
     }
 
-    /// Same as [`map_neighbors`](Self::map_neighbors), but overwrites a vector.
+    /// Calls `value` with the index and the neighbours of each stored primitive, in parallel, and overwrites `values`
+    /// with the results. Neighbours and order are those of [`map_neighbors`](Self::map_neighbors).
     ///
     /// Nothing is allocated if the vector has held as many values before and lists have at most two thousand
     /// neighbours. The tree keeps the scratch memory of threads, at most 1 MiB each.

@@ -1,6 +1,6 @@
 //! Neighbours of all stored primitives: counts and lists.
 //!
-//! Input: a radius. Output: counts or lists in the caller's order.
+//! Input: a radius. Output: counts or lists in the order of the slice from which the tree was built.
 //! One walk serves a whole leaf. It finds the leaves near it and, for each of them, the primitives that may have
 //! neighbours there.
 //! Cost: about |leaf|^2 distances for each pair of leaves that meet, eight at a time.
@@ -24,7 +24,7 @@ pub(super) const TASK: usize = 1 << 8;
 /// The maximum memory that a thread's lists keep, in bytes.
 const MOST_KEPT: usize = 1 << 20;
 
-/// A neighbour and the vector to it.
+/// A stored primitive near another one: its index, and the squared distance and the vector to it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct NeighborAt<const D: usize> {
@@ -32,8 +32,9 @@ pub struct NeighborAt<const D: usize> {
     pub index: u32,
     /// The squared distance: the squares of `offset`, summed in the order of the axes.
     pub distance2: f64,
-    /// The vector to the nearest image of the neighbour: [`Space::offset`](crate::Space::offset) of the stored
-    /// coordinates. For boxes, the gap between the two ([`Space::min_offset`](crate::Space::min_offset)).
+    /// The vector to the nearest image of the neighbour: [`Space::offset`](crate::geometry::Space::offset) of the
+    /// stored coordinates. For boxes, the gap between the two
+    /// ([`Space::min_offset`](crate::geometry::Space::min_offset)).
     pub offset: [f64; D],
 }
 
@@ -41,8 +42,8 @@ pub struct NeighborAt<const D: usize> {
 pub(super) type LeafCandidates<'t, S, const D: usize> = (Blocks<'t, S, D>, u32);
 
 impl<S: Scalar, const D: usize> Bvh<S, D> {
-    /// The number of stored primitives within `radius` of each stored primitive, itself included, in the caller's
-    /// order.
+    /// Counts the stored primitives within `radius` of each stored primitive, itself included. Returns one count per
+    /// primitive, in the order of the slice from which the tree was built.
     ///
     /// ```
     /// let bvh = ropewalk::Bvh::build(&[[0.0f32], [5.0], [1.0]])?;
@@ -53,8 +54,9 @@ impl<S: Scalar, const D: usize> Bvh<S, D> {
         count(self, radius.into(), vec![])
     }
 
-    /// Same as [`count_neighbors`](Self::count_neighbors), but overwrites a vector. If the vector has held as many
-    /// counts before, nothing is allocated.
+    /// Counts the stored primitives within `radius` of each stored primitive, itself included, and overwrites `counts`
+    /// with the result of [`count_neighbors`](Self::count_neighbors). If the vector has held as many counts before,
+    /// nothing is allocated.
     ///
     /// ```
     /// let bvh = ropewalk::Bvh::build(&[[0.0f32], [5.0], [1.0]])?;
@@ -67,8 +69,8 @@ impl<S: Scalar, const D: usize> Bvh<S, D> {
         *counts = count(self, radius.into(), std::mem::take(counts));
     }
 
-    /// The stored primitives within `radius` of each stored primitive, itself included, as lists in the caller's
-    /// order.
+    /// Lists the stored primitives within `radius` of each stored primitive, itself included. Returns one list per
+    /// primitive, in the order of the slice from which the tree was built.
     ///
     /// ```
     /// let bvh = ropewalk::Bvh::build(&[[0.0f32], [5.0], [1.0]])?;
@@ -81,7 +83,8 @@ impl<S: Scalar, const D: usize> Bvh<S, D> {
         list(self, radius.into())
     }
 
-    /// Same as [`neighbors`](Self::neighbors), but overwrites existing lists.
+    /// Lists the stored primitives within `radius` of each stored primitive, itself included, and overwrites `lists`
+    /// with the result of [`neighbors`](Self::neighbors).
     ///
     /// Made for loops in which points move: if `lists` has held somewhat more before, nothing is allocated. The
     /// search runs twice, first to count neighbours and then to write them in place. [`Bvh::neighbors`] searches once

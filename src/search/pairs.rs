@@ -68,7 +68,7 @@ impl<S: Scalar, const D: usize> Bvh<S, D> {
         });
     }
 
-    /// All pairs of stored primitives within `radius` of each other (inclusive), each once, in ascending order.
+    /// Finds all pairs of stored primitives within `radius` of each other (inclusive), each once, in ascending order.
     ///
     /// The lower index of a pair comes first. There are no pairs if the radius is negative or NaN.
     ///
@@ -84,8 +84,8 @@ impl<S: Scalar, const D: usize> Bvh<S, D> {
         ascending(&self.neighbors(radius))
     }
 
-    /// All pairs of stored boxes that touch or overlap, each once, in the order of [`Bvh::pairs`]: the broad phase of
-    /// a collision test.
+    /// Finds all pairs of stored boxes that touch or overlap, each once, in the order of [`Bvh::pairs`]: the broad
+    /// phase of a collision test.
     ///
     /// In a periodic box any images may touch. For points, the pairs are copies of each other. The pairs are those at
     /// distance 0. Its square is computed in `f64`, so boxes less than 1e-162 apart count as touching.
@@ -101,7 +101,7 @@ impl<S: Scalar, const D: usize> Bvh<S, D> {
         self.pairs(0.0)
     }
 
-    /// The number of pairs within `radius`, each counted once.
+    /// Counts the pairs of stored primitives within `radius` of each other (inclusive), each once.
     ///
     /// ```
     /// let bvh = ropewalk::Bvh::build(&[[0.0f32], [5.0], [1.0]])?;

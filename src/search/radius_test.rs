@@ -27,7 +27,7 @@ pub(crate) struct RadiusTest<'a, S, const D: usize, const GENERAL: bool> {
 }
 
 impl<'a, S: Scalar, const D: usize> RadiusTest<'a, S, D, true> {
-    /// The test for places where the open one is not valid: see [`RadiusTest::is_for`].
+    /// Creates the test for places where the open one is not valid: see [`RadiusTest::is_for`].
     pub fn general(tree: &'a Bvh<S, D>, radius: f64) -> Self {
         let scale = if S::IS_F32 && scale::has_differences(&tree.bounds()) {
             match (radius * radius).sqrt() {
@@ -45,7 +45,7 @@ impl<'a, S: Scalar, const D: usize> RadiusTest<'a, S, D, true> {
         Self::scaled(tree, radius, scale)
     }
 
-    /// The same test in another unit, which must be 1 unless the type is narrow.
+    /// Returns the same test in another unit, which must be 1 unless the type is narrow.
     #[inline(always)]
     pub fn with_unit(&self, unit: f64) -> Self {
         let thresholds = FilteredRadius::squared(self.thresholds.radius2, &self.space, unit);
@@ -89,12 +89,12 @@ impl<S: Scalar, const D: usize> RadiusTest<'_, S, D, true> {
 }
 
 impl<'a, S: Scalar, const D: usize, const GENERAL: bool> RadiusTest<'a, S, D, GENERAL> {
-    /// A test in the unit of the coordinates.
+    /// Creates a test in the unit of the coordinates.
     pub fn new(tree: &'a Bvh<S, D>, radius: f64) -> Self {
         Self::scaled(tree, radius, 1.0)
     }
 
-    /// A test that multiplies distances by `scale`, which must be 1 unless the test is general and the type
+    /// Creates a test that multiplies distances by `scale`, which must be 1 unless the test is general and the type
     /// narrow.
     #[inline(always)]
     pub fn scaled(tree: &'a Bvh<S, D>, radius: f64, scale: f64) -> Self {
@@ -104,49 +104,49 @@ impl<'a, S: Scalar, const D: usize, const GENERAL: bool> RadiusTest<'a, S, D, GE
         Self { tree, metric: Metric::scaled(&space, scale), space, scale, thresholds }
     }
 
-    /// The factor that multiplies distances before they are squared.
+    /// Returns the factor that multiplies distances before they are squared.
     #[inline(always)]
     pub fn unit(&self) -> f64 {
         self.scale
     }
 
-    /// An upper bound on the squared distance that `S` computes if the exact one is at most `radius2`.
+    /// Returns an upper bound on the squared distance that `S` computes if the exact one is at most `radius2`.
     #[inline(always)]
     pub fn limit(&self, radius2: f64) -> S {
         let scale = if GENERAL && S::IS_F32 { self.scale } else { 1.0 };
         FilteredRadius::squared(radius2, &self.space, scale).possible_limit
     }
 
-    /// A squared distance up to which, as computed in `S`, the exact one is certainly at most `radius2`; negative if
-    /// there is no such bound.
+    /// Returns a squared distance up to which, as computed in `S`, the exact one is certainly at most `radius2`;
+    /// negative if there is no such bound.
     #[inline(always)]
     pub fn sure_limit(&self, radius2: f64) -> S {
         let scale = if GENERAL && S::IS_F32 { self.scale } else { 1.0 };
         FilteredRadius::squared(radius2, &self.space, scale).certain_limit
     }
 
-    /// A squared distance converted to the test's unit, rounded to `S`.
+    /// Converts a squared distance to the test's unit, rounded to `S`.
     #[inline(always)]
     pub fn in_unit(&self, distance2: f64) -> S {
         let scale = if GENERAL && S::IS_F32 { self.scale } else { 1.0 };
         S::from_f64(distance2 * scale * scale)
     }
 
-    /// An upper bound on the exact squared distance, given the one that `S` computes.
+    /// Returns an upper bound on the exact squared distance, given the one that `S` computes.
     #[inline(always)]
     pub fn at_most(&self, distance2: S) -> f64 {
         let scale = if GENERAL && S::IS_F32 { self.scale } else { 1.0 };
         FilteredRadius::at_most(distance2, &self.space, scale)
     }
 
-    /// A lower bound on the exact squared distance, given the one that `S` computes.
+    /// Returns a lower bound on the exact squared distance, given the one that `S` computes.
     #[inline(always)]
     pub fn at_least(&self, distance2: S) -> f64 {
         let scale = if GENERAL && S::IS_F32 { self.scale } else { 1.0 };
         FilteredRadius::at_least(distance2, &self.space, scale)
     }
 
-    /// The squared distance of two boxes, computed in `S`.
+    /// Returns the squared distance of two boxes, computed in `S`.
     #[inline(always)]
     pub fn min_distance2(&self, a: &Aabb<S, D>, b: &Aabb<S, D>) -> S {
         self.metric.min_distance2(a, b)
@@ -178,7 +178,7 @@ impl<'a, S: Scalar, const D: usize, const GENERAL: bool> RadiusTest<'a, S, D, GE
         (0..D).map(span).fold(0.0, |sum, span| sum + span * span) <= self.thresholds.radius2
     }
 
-    /// The exact squared distance, which decides.
+    /// Computes the exact squared distance, which decides.
     #[inline(always)]
     pub fn distance2(&self, of: &Aabb<S, D>, position: usize) -> f64 {
         let item = self.tree.item(position);
@@ -189,7 +189,7 @@ impl<'a, S: Scalar, const D: usize, const GENERAL: bool> RadiusTest<'a, S, D, GE
         }
     }
 
-    /// The exact squared distances, which decide, from a point to eight others.
+    /// Computes the exact squared distances, which decide, from a point to eight others.
     #[inline(always)]
     pub fn distances2(&self, of: &[S; D], points: &[Lanes<S>; D]) -> Lanes<f64> {
         let mut sum = [0.0; LANES];
@@ -208,7 +208,7 @@ impl<'a, S: Scalar, const D: usize, const GENERAL: bool> RadiusTest<'a, S, D, GE
         sum
     }
 
-    /// A mask of the primitives of a leaf that are within the radius of `of`.
+    /// Computes a mask of the primitives of a leaf that are within the radius of `of`.
     #[inline(always)]
     pub fn hits<I: Isa>(&self, isa: I, of: &Aabb<S, D>, leaf: &Blocks<'_, S, D>) -> u32 {
         if const { I::OUTLINED } { self.hits_called(isa, of, leaf) } else { self.hits_inlined(isa, of, leaf) }
@@ -234,7 +234,8 @@ impl<'a, S: Scalar, const D: usize, const GENERAL: bool> RadiusTest<'a, S, D, GE
         if sure == maybe { sure } else { self.decide(of, leaf.first, sure, maybe) }
     }
 
-    /// A mask of the primitives of a leaf that may be within the radius of `of`: all that are, and few that are not.
+    /// Computes a mask of the primitives of a leaf that may be within the radius of `of`: all that are, and few that
+    /// are not.
     #[inline(always)]
     pub fn candidates<I: Isa>(&self, isa: I, of: &Aabb<S, D>, leaf: &Blocks<'_, S, D>) -> u32 {
         self.mask(
@@ -246,8 +247,8 @@ impl<'a, S: Scalar, const D: usize, const GENERAL: bool> RadiusTest<'a, S, D, GE
         )
     }
 
-    /// A mask of the primitives of a leaf whose squared distance from `of`, computed in `S`, is at most `limit`. `of`
-    /// must be a point unless boxes are stored.
+    /// Computes a mask of the primitives of a leaf whose squared distance from `of`, computed in `S`, is at most
+    /// `limit`. `of` must be a point unless boxes are stored.
     #[inline(always)]
     pub fn within_limit<I: Isa>(&self, isa: I, of: &Aabb<S, D>, leaf: &Blocks<'_, S, D>, limit: S) -> u32 {
         let points = self.tree.holds_points();
@@ -278,7 +279,7 @@ impl<'a, S: Scalar, const D: usize, const GENERAL: bool> RadiusTest<'a, S, D, GE
         }
     }
 
-    /// A mask of the primitives of a leaf whose squared distance from `of` is at most their own limit.
+    /// Computes a mask of the primitives of a leaf whose squared distance from `of` is at most their own limit.
     #[inline(always)]
     pub fn within_own_limits<I: Isa>(
         &self,
@@ -318,7 +319,8 @@ impl<'a, S: Scalar, const D: usize, const GENERAL: bool> RadiusTest<'a, S, D, GE
         scale::extent(node) <= extent && self.within_own_limits(isa, node, leaf, limits) == 0
     }
 
-    /// The squared distances from `of` to a block of a leaf. `points` selects distances of points instead of boxes.
+    /// Computes the squared distances from `of` to a block of a leaf. `points` selects distances of points instead of
+    /// boxes.
     #[inline(always)]
     pub fn distances2_outlined<I: Isa>(
         &self,

@@ -162,7 +162,8 @@ impl<S: Scalar, const D: usize, Q: Query<S, D>> FusedIterator for Hits<'_, S, D,
 const TASK: usize = 1 << 9;
 
 impl<S: Scalar, const D: usize> Bvh<S, D> {
-    /// The primitives that meet a shape: points in a sphere or box (boundary included), and boxes that touch it.
+    /// Finds the primitives that meet a shape: points in a sphere or box (boundary included), and boxes that touch it.
+    /// Returns an iterator over their indices, in unspecified order.
     ///
     /// In a periodic box each primitive is found once, by its nearest image. The iterator walks as it is read, so
     /// that iterator methods can stop the search early:
@@ -181,7 +182,8 @@ impl<S: Scalar, const D: usize> Bvh<S, D> {
         Hits { tree: self, query, at: 0, run: 0..0, first: 0, mask: 0 }
     }
 
-    /// The hits of every query as lists, in parallel. See [`Csr`].
+    /// Lists the primitives that meet each of many shapes, in parallel. Returns one list of indices per shape, in the
+    /// order of `queries`. See [`Csr`].
     pub fn query_all<Q: Query<S, D>>(&self, queries: &[Q]) -> Csr<u32> {
         self.query_all_where(queries, |_, _| true)
     }
@@ -206,7 +208,8 @@ impl<S: Scalar, const D: usize> Bvh<S, D> {
         Csr::gather(&order, &chunks)
     }
 
-    /// The number of hits of every query, in parallel.
+    /// Counts the primitives that meet each of many shapes, in parallel. Returns one count per shape, in the order of
+    /// `queries`.
     ///
     /// ```
     /// use ropewalk::{Aabb, Bvh};

@@ -16,7 +16,7 @@ use crate::search::{Nearest, Neighbor};
 /// A result of a search in a [`ValueBvh`].
 #[derive(Debug, PartialEq)]
 pub struct Hit<'t, T> {
-    /// The index among the values.
+    /// The index of the value in [`ValueBvh::values`].
     pub index: u32,
     /// The stored value.
     pub value: &'t T,
@@ -25,7 +25,7 @@ pub struct Hit<'t, T> {
 /// A result of a nearest-neighbour search in a [`ValueBvh`].
 #[derive(Debug, PartialEq)]
 pub struct NearestHit<'t, T> {
-    /// The index among the values.
+    /// The index of the value in [`ValueBvh::values`].
     pub index: u32,
     /// The squared distance to the shape: that of [`Distance::distance2_to`], but not below the squared distance to
     /// its box.
@@ -77,7 +77,7 @@ impl<T: std::fmt::Debug, S: std::fmt::Debug, const D: usize> std::fmt::Debug for
 }
 
 impl<T: Bounded<S, D>, S: Scalar, const D: usize> ValueBvh<T, S, D> {
-    /// Builds the tree in parallel.
+    /// Builds a tree over the boxes of `values`, in parallel and in open space.
     ///
     /// # Errors
     /// Those of [`Bvh::build`].
@@ -111,7 +111,7 @@ impl<T: Bounded<S, D>, S: Scalar, const D: usize> ValueBvh<T, S, D> {
         }
     }
 
-    /// The number of stored values.
+    /// Returns the number of stored values.
     pub fn len(&self) -> usize {
         self.values.len()
     }
@@ -121,7 +121,7 @@ impl<T: Bounded<S, D>, S: Scalar, const D: usize> ValueBvh<T, S, D> {
         self.values.is_empty()
     }
 
-    /// The stored values. The indices of results are positions in this slice.
+    /// Returns the stored values. The indices of results are positions in this slice.
     pub fn values(&self) -> &[T] {
         &self.values
     }
@@ -131,7 +131,7 @@ impl<T: Bounded<S, D>, S: Scalar, const D: usize> ValueBvh<T, S, D> {
         self.values
     }
 
-    /// The tree over the boxes of the values, for searches that need only boxes or have their own test.
+    /// Returns the tree over the boxes of the values, for searches that need only boxes or have their own test.
     pub fn bvh(&self) -> &Bvh<S, D> {
         &self.bvh
     }
@@ -140,7 +140,7 @@ impl<T: Bounded<S, D>, S: Scalar, const D: usize> ValueBvh<T, S, D> {
         Hit { index, value: &self.values[index as usize] }
     }
 
-    /// The values that a shape hits, as an iterator in unspecified order (the same in every run).
+    /// Finds the values that a shape hits. Returns an iterator in unspecified order (the same in every run).
     ///
     /// The iterator walks as it is read, so that stopping early is free.
     ///
@@ -168,7 +168,8 @@ impl<T: Bounded<S, D>, S: Scalar, const D: usize> ValueBvh<T, S, D> {
         })
     }
 
-    /// The hits of each of many shapes, as lists of indices, in parallel.
+    /// Lists the values that each of many shapes hits, in parallel. Returns one list of indices per shape, in the order
+    /// of `queries`.
     pub fn query_all<Q: Query<S, D>>(&self, queries: &[Q]) -> Csr<u32>
     where
         T: HitBy<Q>,
@@ -216,7 +217,8 @@ impl<T: Bounded<S, D>, S: Scalar, const D: usize> ValueBvh<T, S, D> {
     ///
     /// ```
     /// use std::sync::Mutex;
-    /// use ropewalk::{HitBy, Sphere, ValueBvh};
+    /// use ropewalk::geometry::HitBy;
+    /// use ropewalk::{Sphere, ValueBvh};
     ///
     /// let balls = [[0.0f32, 0.0], [1.75, 1.75], [2.0, 0.0]].map(|center| Sphere::new(center, 1.0));
     /// let pairs = Mutex::new(vec![]);
@@ -236,7 +238,7 @@ impl<T: Bounded<S, D>, S: Scalar, const D: usize> ValueBvh<T, S, D> {
 }
 
 impl<T: Distance<S, D>, S: Scalar, const D: usize> ValueBvh<T, S, D> {
-    /// The `k` values nearest to a point by the distance to the shapes, nearest first, ties by index.
+    /// Finds the `k` values nearest to a point by the distance to the shapes, nearest first, ties by index.
     ///
     /// `options` is `k` or a [`Nearest`], whose radius is inclusive. A NaN point has no neighbours, and shapes with a
     /// NaN distance are skipped.
@@ -254,7 +256,8 @@ impl<T: Distance<S, D>, S: Scalar, const D: usize> ValueBvh<T, S, D> {
         self.nearest_where(point, options, |_| true)
     }
 
-    /// The `k` nearest of the values for which `keep` returns `true`. `keep` is called for few values.
+    /// Finds the `k` values nearest to a point for which `keep` returns `true`, in the order of [`ValueBvh::nearest`].
+    /// `keep` is called for few values.
     ///
     /// ```
     /// let bvh = ropewalk::ValueBvh::build(vec![([0.0f32], "closed"), ([1.0], "open"), ([4.0], "open")])?;
@@ -277,7 +280,8 @@ impl<T: Distance<S, D>, S: Scalar, const D: usize> ValueBvh<T, S, D> {
         near.iter().map(|&Neighbor { index, distance2 }| NearestHit { index, distance2, value: value(index) }).collect()
     }
 
-    /// The nearest values of each of many points, as lists in the order of the points, in parallel.
+    /// Finds the `k` values nearest to each of many points, in parallel. Returns one list per point, in the order of
+    /// `points`.
     ///
     /// ```
     /// let bvh = ropewalk::ValueBvh::build(vec![([0.0f32], 'a'), ([1.0], 'b')])?;

@@ -144,7 +144,7 @@ impl KnownUnits {
     /// Returns units in which the unit of a quantity is right; `None` if it is unknown.
     fn of(&self, quantity: Quantity) -> Option<Units> {
         let is_known = match quantity {
-            Quantity::Pure => true,
+            Quantity::Dimensionless => true,
             Quantity::Length | Quantity::NumberDensity => self.length.is_some(),
             Quantity::Mass => self.mass.is_some(),
             Quantity::Velocity => self.velocity.is_some(),
@@ -185,12 +185,15 @@ impl Units {
     pub const GADGET: Self =
         Self { length: LengthUnit::MPC_H, mass: MassUnit::MSUN_H_1E10, velocity: VelocityUnit::KM_S };
 
-    /// Returns the factors to comoving Mpc/h, 1e10 Msun/h and km/s, at a redshift and for a Hubble constant of `h`
-    /// 100 km/s/Mpc.
+    /// Returns the factors that convert lengths, masses and velocities in these units to comoving Mpc/h, 1e10 Msun/h
+    /// and peculiar km/s.
+    ///
+    /// `h` is the Hubble constant in units of 100 km/s/Mpc.
     ///
     /// # Errors
-    /// Fails if a unit lacks h and `h` is `None`, unless the redshift is finite and above -1, and unless `h` is above
-    /// 0 and below 10.
+    /// - `h` is `None`, and the unit of length or of mass does not contain 1/h.
+    /// - `h` is not above 0 and below 10.
+    /// - The redshift is not finite and above -1.
     pub fn conversion(&self, redshift: f64, h: Option<f64>) -> Result<Conversion> {
         let scale_factor = scale_factor(redshift)?;
         h.map_or(Ok(()), check_h)?;
@@ -245,11 +248,11 @@ impl Units {
     /// assert_eq!(name(Quantity::Length).as_deref(), Some("Mpc / littleh"));
     /// assert_eq!(name(Quantity::Density).as_deref(), Some("1e10 solMass littleh2 / Mpc3"));
     /// assert_eq!(name(Quantity::NumberDensity).as_deref(), Some("littleh3 / Mpc3"));
-    /// assert_eq!(name(Quantity::Pure), None);
+    /// assert_eq!(name(Quantity::Dimensionless), None);
     /// ```
     pub fn astropy_name(&self, quantity: Quantity) -> Option<String> {
         match quantity {
-            Quantity::Pure => None,
+            Quantity::Dimensionless => None,
             Quantity::Length => Some(self.length.astropy_name()),
             Quantity::Mass => Some(self.mass.astropy_name()),
             Quantity::Velocity => Some(self.velocity.astropy_name()),
@@ -289,7 +292,7 @@ impl Units {
     #[doc(hidden)]
     pub fn frame_of(&self, quantity: Quantity) -> &'static str {
         match (quantity, self.length.frame) {
-            (Quantity::Pure | Quantity::Mass, _) => "",
+            (Quantity::Dimensionless | Quantity::Mass, _) => "",
             (Quantity::Velocity, _) => "peculiar",
             (Quantity::Length | Quantity::Density | Quantity::NumberDensity, Frame::Comoving) => "comoving",
             (Quantity::Length | Quantity::Density | Quantity::NumberDensity, Frame::Physical) => "physical",

@@ -6,7 +6,7 @@
 pub enum Quantity {
     /// A dimensionless number: a count, an id, a ratio.
     #[default]
-    Pure,
+    Dimensionless,
     /// A position or a radius.
     Length,
     /// A mass.

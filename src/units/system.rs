@@ -60,7 +60,7 @@ impl FromStr for UnitSystem {
 ///
 /// // At redshift 1, with h = 0.5: a comoving Mpc/h is a physical Mpc, 1e10 Msun/h are 2e10 Msun.
 /// let factors = Factors::new(&Units::GADGET, &UnitSystem::Physical.units(), 1.0, Some(0.5))?;
-/// assert_eq!([Quantity::Length, Quantity::Mass, Quantity::Pure].map(|quantity| factors.of(quantity)), [1.0, 2e10, 1.0]);
+/// assert_eq!([Quantity::Length, Quantity::Mass, Quantity::Dimensionless].map(|quantity| factors.of(quantity)), [1.0, 2e10, 1.0]);
 /// # Ok::<(), ropewalk::Error>(())
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -93,7 +93,7 @@ impl Factors {
     /// Returns the factor for a quantity.
     pub fn of(&self, quantity: Quantity) -> f64 {
         match quantity {
-            Quantity::Pure => 1.0,
+            Quantity::Dimensionless => 1.0,
             Quantity::Length => self.length,
             Quantity::Mass => self.mass,
             Quantity::Velocity => self.velocity,

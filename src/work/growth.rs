@@ -36,7 +36,7 @@ fn searches_within<const D: usize>(points: &[[f64; D]], [pairs, linking, eps]: [
 
 fn densities(points: &[[f64; 3]]) -> Work {
     let tree = Bvh::build(points).unwrap();
-    let density = crate::KernelDensity::new().volume(1.0);
+    let density = crate::cluster::KernelDensity::new().volume(1.0);
     let hop = crate::Hop::new(1.0).volume(1.0);
     let finder = crate::AdaptaHop::new().density(density.clone());
     vec![
@@ -83,7 +83,7 @@ fn leaves_around_the_middle() {
 fn densities_without_a_scale() {
     let [few, many] = [1 << 13, 1 << 15].map(|n| {
         let tree = Bvh::build(&exponential::<3>(n, 300.0)).unwrap();
-        distances(|| crate::KernelDensity::new().volume(1.0).run_on(&tree).unwrap())
+        distances(|| crate::cluster::KernelDensity::new().volume(1.0).run_on(&tree).unwrap())
     });
     let exponent = (many as f64 / few as f64).ln() / 4f64.ln();
     assert!(exponent <= EXPONENT, "{few} and {many} distances, n^{exponent:.2}");

@@ -1,7 +1,7 @@
 //! Point sets without a scale or with copies, on which the work of an algorithm may grow too fast. Benches include
 //! this file, too.
 
-/// A generator of pseudo-random numbers in `0..1` (SplitMix64).
+/// Creates a generator of pseudo-random numbers in `0..1` (SplitMix64).
 pub fn random(seed: u64) -> impl FnMut() -> f64 {
     let mut state = seed;
     move || {
@@ -12,7 +12,7 @@ pub fn random(seed: u64) -> impl FnMut() -> f64 {
     }
 }
 
-/// Points with uniform directions, and radii 2^-u for u uniform in 0 to `range`.
+/// Creates points with uniform directions, and radii 2^-u for u uniform in 0 to `range`.
 pub fn exponential<const D: usize>(n: usize, range: f64) -> Vec<[f64; D]> {
     let mut random = random(n as u64 + D as u64);
     let mut normal = move || {
@@ -29,20 +29,20 @@ pub fn exponential<const D: usize>(n: usize, range: f64) -> Vec<[f64; D]> {
         .collect()
 }
 
-/// Points that are log-uniform along one axis.
+/// Creates points that are log-uniform along one axis.
 pub fn along_axis(n: usize) -> Vec<[f64; 3]> {
     let mut random = random(n as u64);
     (0..n).map(|_| [(-300.0 * random()).exp2(), random() * 1e-100, 0.0]).collect()
 }
 
-/// `n - 1` copies of one point, and another point.
+/// Creates `n - 1` copies of one point, and another point.
 pub fn copies(n: usize) -> Vec<[f64; 3]> {
     let mut points = vec![[0.25, 0.5, 0.75]; n];
     points[n / 3] = [0.75, 0.5, 0.25];
     points
 }
 
-/// Many copies of a few points, and a few points between them.
+/// Creates many copies of a few points, and a few points between them.
 pub fn heaps(n: usize) -> Vec<[f64; 3]> {
     let mut random = random(n as u64);
     (0..n)
@@ -50,18 +50,18 @@ pub fn heaps(n: usize) -> Vec<[f64; 3]> {
         .collect()
 }
 
-/// A uniform cloud and a distant point. Trees reject coordinates beyond 1e150.
+/// Creates a uniform cloud and a distant point. Trees reject coordinates beyond 1e150.
 pub fn outlier(n: usize) -> Vec<[f64; 3]> {
     let mut random = random(n as u64);
     (0..n).map(|i| if i == 5 { [1e100; 3] } else { [random(), random(), random()] }).collect()
 }
 
-/// A geometric progression. Squares of distances below 2^-537 underflow to 0, as if points were copies.
+/// Creates a geometric progression. Squares of distances below 2^-537 underflow to 0, as if points were copies.
 pub fn progression(n: usize) -> Vec<[f64; 3]> {
     (0..n).map(|i| [(-500.0 * i as f64 / n as f64).exp2(), 0.0, 0.0]).collect()
 }
 
-/// A uniform cloud, for comparison.
+/// Creates a uniform cloud, for comparison.
 pub fn uniform(n: usize) -> Vec<[f64; 3]> {
     let mut random = random(n as u64);
     (0..n).map(|_| [random(), random(), random()]).collect()

@@ -2,8 +2,10 @@
 
 use std::ops::ControlFlow;
 
+use ropewalk::geometry::Query;
 use ropewalk::reference::BruteForce;
-use ropewalk::{Aabb, Bounded, Bvh, Csr, Fof, Halos, Nearest, Neighbor, Query, Result, Scalar};
+use ropewalk::search::Neighbor;
+use ropewalk::{Aabb, Bounded, Bvh, Csr, Fof, Halos, Nearest, Result, Scalar};
 
 use super::oracle::Side;
 
@@ -84,16 +86,16 @@ pub struct Refitted<S, const D: usize>(Bvh<S, D>);
 
 impl<S: Scalar, const D: usize> Refitted<S, D> {
     fn build<T: Bounded<S, D>>(primitives: &[T]) -> Result<Self> {
-        Self::of(primitives, None)
+        Self::new(primitives, None)
     }
 
     fn build_periodic<T: Bounded<S, D>>(primitives: &[T], side: f64) -> Result<Self> {
-        Self::of(primitives, Some(side))
+        Self::new(primitives, Some(side))
     }
 
     /// Builds the tree with other positions, the primitives' in reverse order, and refits it. If their number is odd,
     /// it is refitted to a single position in between.
-    fn of<T: Bounded<S, D>>(primitives: &[T], side: Side) -> Result<Self> {
+    fn new<T: Bounded<S, D>>(primitives: &[T], side: Side) -> Result<Self> {
         let reversed: Vec<Aabb<S, D>> = primitives.iter().rev().map(T::bounds).collect();
         let places: Vec<[S; D]> = reversed.iter().map(|bounds| bounds.lo).collect();
         let mut tree = match (T::IS_POINT, side) {

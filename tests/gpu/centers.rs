@@ -4,10 +4,11 @@
 
 use common::random::Random;
 use ropewalk::gpu::{CenterFinder, Coordinate, Device, Halos, Points};
+use ropewalk::halo::Centers;
 use ropewalk::sample::Sample;
-use ropewalk::{Center, Centers, Fof, Labels};
+use ropewalk::{Center, Fof, Labels};
 use ropewalk_io::{Masses, Snapshot, Table};
-use ropewalk_pipeline::{CenterKind, Found, LinkingLength, Options, Pipeline};
+use ropewalk_pipeline::{CenterKind, FoundHalos, LinkingLength, Options, Pipeline};
 
 const MBP: Center = Center::MostBound { softening: 0.0 };
 
@@ -53,7 +54,7 @@ impl<S: Coordinate> Case<'_, S> {
     }
 
     fn on_host(&self, center: Center) -> ropewalk::Result<Centers> {
-        let finder = ropewalk::CenterFinder::new(center);
+        let finder = ropewalk::halo::CenterFinder::new(center);
         let finder = if let Some(side) = self.side { finder.periodic(side) } else { finder };
         let finder = if let Some(masses) = self.masses { finder.masses(masses) } else { finder };
         finder.run(self.points, self.halos)
@@ -325,7 +326,7 @@ fn bad_input() {
 #[test]
 fn halos_know_their_space() {
     let points = [[9.5f32, 5.0, 5.0], [0.25, 5.0, 5.0], [0.5, 5.0, 5.0]];
-    let periodic = ropewalk::Boundary::Periodic(vec![10.0; 3]);
+    let periodic = ropewalk::geometry::Boundary::Periodic(vec![10.0; 3]);
     let there = Points::new_periodic(&points, 10.0, device()).unwrap();
     let halos = ropewalk::gpu::Fof::new(1.0).run(&there).unwrap();
     let read = halos.read().unwrap();
@@ -405,7 +406,7 @@ fn searches_that_devices_lack() {
         let mut options = Options::default();
         (options.linking_length, options.min_members, options.center) = (LinkingLength::Length(0.02), 20, Some(kind));
         let pipeline = Pipeline::new(&snapshot, &options).unwrap();
-        let centers = |found: &Found<'_>| pipeline.measure(found).unwrap().centers.unwrap();
+        let centers = |found: &FoundHalos<'_>| pipeline.measure(found).unwrap().centers.unwrap();
         let expected = centers(&pipeline.find().unwrap());
         assert!(!expected.as_slice().is_empty());
         assert!(rows(&centers(&pipeline.find_on(device()).unwrap())) == rows(&expected), "{kind:?}");

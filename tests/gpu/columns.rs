@@ -2,7 +2,7 @@
 //! of other libraries.
 
 use common::clouds;
-use ropewalk::Edge;
+use ropewalk::cluster::Edge;
 use ropewalk::gpu::{Bvh, Dbscan, Device, DeviceVec, Fof, MinimumSpanningTree, Points, on_one_stream};
 
 fn device() -> Device {
@@ -17,14 +17,15 @@ fn widened(offsets: &DeviceVec<u32>) -> Vec<usize> {
 fn columns_are_what_read_gives() {
     let cloud = clouds::clustered::<f32, 3>();
     let coordinates = DeviceVec::new(cloud.points.as_flattened(), device()).unwrap();
-    let bvh = on_one_stream(|| Bvh::of(&Points::<_, 3>::of(&coordinates, cloud.side).unwrap())).unwrap();
+    let bvh =
+        on_one_stream(|| Bvh::from_points(&Points::<_, 3>::from_device(&coordinates, cloud.side).unwrap())).unwrap();
     assert_eq!(bvh.read().unwrap().nodes(), ropewalk::Bvh::build_periodic(&cloud.points, cloud.side).unwrap().nodes());
 
-    for min_pts in [1, 2, 5] {
-        let labels = Dbscan::new(cloud.radii[1], min_pts).run_on(&bvh).unwrap();
+    for min_samples in [1, 2, 5] {
+        let labels = Dbscan::new(cloud.radii[1], min_samples).run_on(&bvh).unwrap();
         let read = labels.read().unwrap();
         let core: Vec<u32> = (0..cloud.points.len()).filter(|&i| read.is_core(i)).map(|i| i as u32).collect();
-        assert_eq!(labels.core_indices().unwrap().read().unwrap(), core, "{min_pts}");
+        assert_eq!(labels.core_indices().unwrap().read().unwrap(), core, "{min_samples}");
     }
     let halos = Fof::new(cloud.radii[1]).min_members(3).run_on(&bvh).unwrap();
     let read = halos.read().unwrap();
@@ -48,7 +49,8 @@ fn columns_are_what_read_gives() {
     let read = nearest.read().unwrap();
     let indices: Vec<u32> = read.values().iter().map(|neighbor| neighbor.index).collect();
     let distances2: Vec<f64> = read.values().iter().map(|neighbor| neighbor.distance2).collect();
-    let distances: Vec<f64> = distances2.iter().map(|&distance2| ropewalk::distance_from_square(distance2)).collect();
+    let distances: Vec<f64> =
+        distances2.iter().map(|&distance2| ropewalk::geometry::distance_from_square(distance2)).collect();
     assert_eq!((nearest.k(), nearest.indices().read().unwrap()), (4, indices));
     assert_eq!(nearest.distances2().read().unwrap(), distances2);
     assert_eq!(nearest.distances().unwrap().read().unwrap(), distances);
@@ -58,7 +60,7 @@ fn columns_are_what_read_gives() {
 fn none_and_one() {
     for points in [vec![], vec![[1.0f64, 2.0]]] {
         let coordinates = DeviceVec::new(points.as_flattened(), device()).unwrap();
-        let bvh = Bvh::of(&Points::<_, 2>::of(&coordinates, None::<f64>).unwrap()).unwrap();
+        let bvh = Bvh::from_points(&Points::<_, 2>::from_device(&coordinates, None::<f64>).unwrap()).unwrap();
         assert_eq!(bvh.len(), points.len());
         assert_eq!(Dbscan::new(1.0, 1).run_on(&bvh).unwrap().core_indices().unwrap().len(), points.len());
         let halos = Fof::new(1.0).run_on(&bvh).unwrap();

@@ -1,9 +1,10 @@
 //! Trees and queries on a device, compared with the CPU, whose results are tested elsewhere.
 
 use common::clouds::{Cloud, all};
+use ropewalk::Nearest;
+use ropewalk::cluster::DbscanAlgorithm;
 use ropewalk::gpu::{self, Bvh, Coordinate, Device, Origin};
 use ropewalk::sample::Sample;
-use ropewalk::{DbscanAlgorithm, Nearest};
 
 fn device() -> Device {
     Device::first().expect("a device; for software Vulkan install mesa-vulkan-drivers")
@@ -73,7 +74,7 @@ fn compare_clusters<S: Coordinate, const D: usize>(
     theirs: &ropewalk::Bvh<S, D>,
     eps: f64,
 ) {
-    for (min_pts, algorithm) in [
+    for (min_samples, algorithm) in [
         (1, DbscanAlgorithm::Auto),
         (2, DbscanAlgorithm::Auto),
         (2, DbscanAlgorithm::Fdbscan),
@@ -84,14 +85,17 @@ fn compare_clusters<S: Coordinate, const D: usize>(
         (17, DbscanAlgorithm::Auto),
         (50, DbscanAlgorithm::DenseBox),
     ] {
-        let dbscan = gpu::Dbscan::new(eps, min_pts).algorithm(algorithm);
-        match (dbscan.run_on(ours), ropewalk::Dbscan::new(eps, min_pts).run_on(theirs)) {
+        let dbscan = gpu::Dbscan::new(eps, min_samples).algorithm(algorithm);
+        match (dbscan.run_on(ours), ropewalk::Dbscan::new(eps, min_samples).run_on(theirs)) {
             (Ok(ours), Ok(theirs)) => {
-                assert!(ours.column().unwrap().read().unwrap() == theirs.as_slice(), "{name}, {min_pts} {algorithm:?}");
+                assert!(
+                    ours.column().unwrap().read().unwrap() == theirs.as_slice(),
+                    "{name}, {min_samples} {algorithm:?}"
+                );
                 if theirs.as_slice().len() < 20 {
                     assert_eq!(ours.read().unwrap(), theirs)
                 } else {
-                    assert!(ours.read().unwrap() == theirs, "{name}, {min_pts} {algorithm:?}")
+                    assert!(ours.read().unwrap() == theirs, "{name}, {min_samples} {algorithm:?}")
                 }
             }
             (ours, theirs) => {

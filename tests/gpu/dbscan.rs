@@ -2,10 +2,12 @@
 
 use common::clouds::{Cloud, small, snapshot};
 use common::random::Random;
+use ropewalk::Sphere;
+use ropewalk::cluster::DbscanAlgorithm;
+use ropewalk::geometry::Space;
 use ropewalk::gpu::{self, Bvh, Coordinate, Device, Points};
 use ropewalk::reference::BruteForce;
 use ropewalk::sample::Sample;
-use ropewalk::{DbscanAlgorithm, Space, Sphere};
 
 fn device() -> Device {
     Device::first().expect("a device; for software Vulkan install mesa-vulkan-drivers")
@@ -29,12 +31,12 @@ fn compare_weights<S: Coordinate, const D: usize>(cloud: &Cloud<S, D>) {
     for theirs in [open, periodic] {
         let ours = Bvh::upload(&theirs, device()).unwrap();
         for &eps in &cloud.radii[..cloud.radii.len().min(2)] {
-            for (kind, min_pts) in [(0, 5), (1, 1), (2, 1), (2, 2), (3, 4)] {
+            for (kind, min_samples) in [(0, 5), (1, 1), (2, 1), (2, 2), (3, 4)] {
                 let weights = weights(theirs.len(), kind);
                 for algorithm in [DbscanAlgorithm::DenseBox, DbscanAlgorithm::Fdbscan] {
                     let name = format!("{}, {:?}, eps {eps}, {kind}, {algorithm:?}", cloud.name, theirs.space());
-                    let dbscan = ropewalk::Dbscan::new(eps, min_pts).weights(weights.clone()).algorithm(algorithm);
-                    let on_device = gpu::Dbscan::new(eps, min_pts).weights(weights.clone()).algorithm(algorithm);
+                    let dbscan = ropewalk::Dbscan::new(eps, min_samples).weights(weights.clone()).algorithm(algorithm);
+                    let on_device = gpu::Dbscan::new(eps, min_samples).weights(weights.clone()).algorithm(algorithm);
                     match (on_device.run_on(&ours), dbscan.run_on(&theirs)) {
                         (Ok(ours), Ok(theirs)) => assert!(ours.read().unwrap() == theirs, "{name}"),
                         (ours, theirs) => {
@@ -61,7 +63,7 @@ fn wide_weights_in_f64() {
 }
 
 /// Sums of tenths that reach the threshold in one order of addition and miss it in another. On a lattice, many sums
-/// are so close to `min_pts` that only the order decides. Copies of a point wait for the first of them.
+/// are so close to `min_samples` that only the order decides. Copies of a point wait for the first of them.
 #[test]
 fn weights_that_only_their_order_decides() {
     let lattice = Sample::parse("lattice:n=12^3,box=12").unwrap().points().unwrap();
@@ -74,22 +76,22 @@ fn weights_that_only_their_order_decides() {
         let near = brute_force.query(Sphere::new(points[i], 1.0));
         near.map(|other| (10.0 * weights[other as usize]).round() as i64).sum()
     };
-    // The numbers of points whose exact sum is `min_pts`, that are not core and that are core; then the same for
+    // The numbers of points whose exact sum is `min_samples`, that are not core and that are core; then the same for
     // copies.
     let (mut undecided, mut copies) = ([0; 2], [0; 2]);
-    for (tenths, min_pts) in [([1, 2], 1), ([7, 1], 3), ([3, 3], 2), ([1, 6], 8), ([3, 7], 5)] {
+    for (tenths, min_samples) in [([1, 2], 1), ([7, 1], 3), ([3, 3], 2), ([1, 6], 8), ([3, 7], 5)] {
         let mut weights: Vec<f64> = (0..points.len()).map(|i| 0.1 * f64::from(tenths[i % 7 % 2])).collect();
         // The exact sum around the copies is an integer, too.
         let of_copies = (tenths_near(&weights, 100) + 9) / 10 * 10;
         weights[100] = 0.1 * (of_copies - tenths_near(&weights, 100) + (10.0 * weights[100]).round() as i64) as f64;
-        for min_pts in [min_pts, of_copies / 10] {
-            let dbscan = ropewalk::Dbscan::new(1.0, min_pts as usize).weights(weights.clone());
-            let on_device = gpu::Dbscan::new(1.0, min_pts as usize).weights(weights.clone());
+        for min_samples in [min_samples, of_copies / 10] {
+            let dbscan = ropewalk::Dbscan::new(1.0, min_samples as usize).weights(weights.clone());
+            let on_device = gpu::Dbscan::new(1.0, min_samples as usize).weights(weights.clone());
             let labels = on_device.run_on(&ours).unwrap().read().unwrap();
-            assert!(labels == dbscan.run_on(&theirs).unwrap(), "{tenths:?}, {min_pts}");
+            assert!(labels == dbscan.run_on(&theirs).unwrap(), "{tenths:?}, {min_samples}");
             // Compares with exact sums in integer tenths.
             for i in 0..points.len() {
-                let (sum, enough) = (tenths_near(&weights, i), 10 * min_pts);
+                let (sum, enough) = (tenths_near(&weights, i), 10 * min_samples);
                 if sum == enough {
                     undecided[usize::from(labels.is_core(i))] += 1;
                     copies[usize::from(labels.is_core(i))] += usize::from(i >= lattice.len());
@@ -125,17 +127,17 @@ fn compare_predictions<S: Coordinate, const D: usize>(seed: u64) {
     };
     let (points, new) = (cloud(150), cloud(300));
     let mut seen = [false; 2];
-    for (eps, min_pts) in [(0.5, 3), (1.0, 5), (0.0, 2)] {
+    for (eps, min_samples) in [(0.5, 3), (1.0, 5), (0.0, 2)] {
         for side in [None, Some(SIDE)] {
             let upload = |points: &[[S; D]]| match side {
                 Some(side) => Points::new_periodic(points, side, device()).unwrap(),
                 None => Points::new(points, device()).unwrap(),
             };
-            let on_device = gpu::Dbscan::new(eps, min_pts);
+            let on_device = gpu::Dbscan::new(eps, min_samples);
             let (our_points, our_new) = (upload(&points), upload(&new));
             let our_labels = on_device.run(&our_points).unwrap();
             let found = on_device.predict(&our_points, &our_labels, &our_new).unwrap().read().unwrap();
-            let dbscan = ropewalk::Dbscan::new(eps, min_pts).periodic(side);
+            let dbscan = ropewalk::Dbscan::new(eps, min_samples).periodic(side);
             let labels = dbscan.run(&points).unwrap();
             assert_eq!(found, dbscan.predict(&points, &labels, &new).unwrap(), "eps {eps}, {side:?}");
             // The label of the nearest core point, by brute force.

@@ -14,7 +14,7 @@ fn merges<S: Coordinate, const D: usize>(points: &[[S; D]], side: Option<f64>, m
 
 fn compare_in<S: Coordinate, const D: usize>(name: &str, points: &[[S; D]], side: Option<f64>, min_samples: usize) {
     let tree = ropewalk::MinimumSpanningTree::new().min_samples(min_samples).periodic(side).run(points).unwrap();
-    let (ours, theirs) = (merges(points, side, min_samples), ropewalk::Dendrogram::new(&tree));
+    let (ours, theirs) = (merges(points, side, min_samples), ropewalk::cluster::Dendrogram::new(&tree));
     assert_eq!(ours.len(), theirs.merges().len(), "{name}");
     let pair = ours.iter().zip(theirs.merges()).find(|(ours, theirs)| ours != theirs);
     assert_eq!(pair, None, "{name}, {min_samples} samples, {side:?}");
@@ -90,6 +90,6 @@ fn columns() {
     assert_eq!(dendrogram.n_points(), 500);
     for (i, merge) in dendrogram.read().unwrap().into_iter().enumerate() {
         assert_eq!((merge.clusters, merge.size), ([clusters[2 * i], clusters[2 * i + 1]], sizes[i]));
-        assert_eq!(merge.height, ropewalk::distance_from_square(heights2[i]));
+        assert_eq!(merge.height, ropewalk::geometry::distance_from_square(heights2[i]));
     }
 }

@@ -3,8 +3,9 @@
 use common::clouds::{self, Cloud};
 use common::oracle::{self, NearestQuery};
 use common::random::Random;
+use ropewalk::geometry::BoxSize;
 use ropewalk::gpu::{self, Bvh, Coordinate, Device, Origin};
-use ropewalk::{BoxSize, Dbscan, ErrorKind, Hdbscan, Nearest, Sphere};
+use ropewalk::{Dbscan, ErrorKind, Hdbscan, Nearest, Sphere};
 use ropewalk_table::{Coordinates, DevicePoints, Points, Table, on_device};
 
 fn device() -> Device {
@@ -161,7 +162,7 @@ fn widened<S: Coordinate, const D: usize, const WIDE: usize>(
     assert!(expected.n_clusters() > 0 && expected.n_noise() > 0, "{D} dimensions");
     let there = gpu::DeviceVec::new(points.as_flattened(), device()).unwrap().widened(D, size).unwrap();
     assert_eq!((there.dim, there.coordinates.len()), (WIDE, WIDE * points.len()));
-    let there = gpu::Points::<f64, WIDE>::of(&there.coordinates, there.size).unwrap();
+    let there = gpu::Points::<f64, WIDE>::from_device(&there.coordinates, there.size).unwrap();
     assert!(gpu::Dbscan::new(eps, 3).run(&there).unwrap().read().unwrap() == expected, "{D} dimensions");
 }
 
@@ -179,7 +180,7 @@ fn tables_of_any_dimension() {
     says(numbers.widened(4, -1.0).unwrap_err(), "-1");
     // A value that is not finite is kept and detected.
     let widened = gpu::DeviceVec::new(&[0.0f32, 1.0, 2.0, f32::NAN], device()).unwrap().widened(1, 1.5).unwrap();
-    says(gpu::Points::<f64, 2>::of(&widened.coordinates, widened.size).unwrap_err(), "3");
+    says(gpu::Points::<f64, 2>::from_device(&widened.coordinates, widened.size).unwrap_err(), "3");
 }
 
 /// A tree can be copied to the device and back in any dimension. Too many or no dimensions are rejected as on the
@@ -197,10 +198,13 @@ fn other_dimensions() {
     says(Bvh::build(&eleven, device()).unwrap_err(), ropewalk::Bvh::build(&eleven).unwrap_err());
     let coordinates = gpu::DeviceVec::new(&[0.0f32; 22], device()).unwrap();
     says(
-        gpu::Points::<f32, 11>::of(&coordinates, None::<f64>).unwrap_err(),
+        gpu::Points::<f32, 11>::from_device(&coordinates, None::<f64>).unwrap_err(),
         ropewalk::Bvh::build(&eleven).unwrap_err(),
     );
-    says(gpu::Points::<f32, 0>::of(&coordinates, None::<f64>).unwrap_err(), ropewalk::Bvh::build(&none).unwrap_err());
+    says(
+        gpu::Points::<f32, 0>::from_device(&coordinates, None::<f64>).unwrap_err(),
+        ropewalk::Bvh::build(&none).unwrap_err(),
+    );
 }
 
 /// Points whose type and dimension are known at run time: copied directly, and from coordinates that are on the
@@ -217,7 +221,7 @@ fn tables_on_a_device() {
             let coordinates = Coordinates::new(&points, device()).unwrap();
             for there in [
                 DevicePoints::new(&points, 16.0, device()).unwrap(),
-                DevicePoints::of(&coordinates, dim, 16.0).unwrap(),
+                DevicePoints::from_device(&coordinates, dim, 16.0).unwrap(),
             ] {
                 let tree = there.tree().unwrap();
                 assert_eq!((tree.len(), tree.is_empty()), (90, false));
@@ -232,6 +236,6 @@ fn tables_on_a_device() {
             assert!(refused.to_string().contains(&format!("along axis {}", dim - 1)), "{refused}");
         }
         let wrong = Coordinates::F32(gpu::DeviceVec::new(&[0.0; 101], device()).unwrap());
-        assert!(101 % dim == 0 || DevicePoints::of(&wrong, dim, None::<f64>).is_err());
+        assert!(101 % dim == 0 || DevicePoints::from_device(&wrong, dim, None::<f64>).is_err());
     }
 }

@@ -2,9 +2,10 @@
 
 use common::clouds::{self, Cloud};
 use common::random::Random;
+use ropewalk::cluster::{ClusterSelection, HdbscanClusters, Ties};
 use ropewalk::gpu::{self, Coordinate, Device, Points};
 use ropewalk::sample::Sample;
-use ropewalk::{ClusterSelection, ErrorKind, Hdbscan, HdbscanClusters, MinimumSpanningTree, Ties};
+use ropewalk::{ErrorKind, Hdbscan, MinimumSpanningTree};
 
 fn device() -> Device {
     Device::first().expect("a device; for software Vulkan install mesa-vulkan-drivers")
@@ -44,7 +45,7 @@ fn assert_same(name: &str, ours: &HdbscanClusters, theirs: &HdbscanClusters) {
 struct Case<'a> {
     name: &'a str,
     ours: gpu::SpanningTree,
-    theirs: ropewalk::SpanningTree,
+    theirs: ropewalk::cluster::SpanningTree,
 }
 
 impl<'a> Case<'a> {
@@ -63,8 +64,8 @@ impl<'a> Case<'a> {
     }
 
     fn compare(&self, options: &Hdbscan) -> HdbscanClusters {
-        let ours = gpu::Hdbscan::from(options.clone()).run_on_tree(&self.ours).unwrap();
-        let theirs = options.run_on_tree(&self.theirs).unwrap();
+        let ours = gpu::Hdbscan::from(options.clone()).run_on_spanning_tree(&self.ours).unwrap();
+        let theirs = options.run_on_spanning_tree(&self.theirs).unwrap();
         let read = ours.read().unwrap();
         // Only in small cases can no cluster reach the minimum size, so that the host is used.
         assert!(theirs.labels().as_slice().len() <= 100 || !ours.are_of_host(), "{}: found by the host", self.name);
@@ -172,7 +173,7 @@ fn halos() {
         assert!(run() == ours);
     }
     let periodic = Points::new_periodic(&points, 1.0, device()).unwrap();
-    let ours = gpu::Hdbscan::new(10).run_on(&gpu::Bvh::of(&periodic).unwrap()).unwrap();
+    let ours = gpu::Hdbscan::new(10).run_on(&gpu::Bvh::from_points(&periodic).unwrap()).unwrap();
     assert_same("periodic", &ours.read().unwrap(), &Hdbscan::new(10).periodic(1.0).run(&points).unwrap());
 }
 

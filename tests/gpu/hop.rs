@@ -2,9 +2,10 @@
 
 use common::clouds::{self, Cloud};
 use common::random::Random;
+use ropewalk::cluster::{DensityKernel, DensityUnit, KernelDensity};
 use ropewalk::gpu::{self, Coordinate, Device, Points};
 use ropewalk::sample::Sample;
-use ropewalk::{Bvh, DensityKernel, DensityUnit, ErrorKind, Hop, KernelDensity};
+use ropewalk::{Bvh, ErrorKind, Hop};
 
 fn device() -> Device {
     Device::first().expect("a device; for software Vulkan install mesa-vulkan-drivers")
@@ -33,7 +34,7 @@ fn compare_densities<S: Coordinate, const D: usize>(
 }
 
 /// Compares chains, and halos for several thresholds.
-fn compare_chains(context: &str, ours: &gpu::HopChains, theirs: &ropewalk::HopChains, options: &Hop) {
+fn compare_chains(context: &str, ours: &gpu::HopChains, theirs: &ropewalk::cluster::HopChains, options: &Hop) {
     let read = ours.read().unwrap();
     assert!(bits(read.density()) == bits(theirs.density()), "{context}: densities differ, {options:?}");
     assert!(read.chain() == theirs.chain(), "{context}: chains differ");
@@ -83,39 +84,45 @@ fn compare<S: Coordinate, const D: usize>(cloud: &Cloud<S, D>) {
         for n_hop in [1, 3, n.max(1)] {
             if n_hop <= n.clamp(1, 128) {
                 let options = Hop::new(0.0).n_hop(n_hop).n_merge(2.min(n.saturating_sub(1)));
-                let chains = gpu::Hop::from(options.clone()).chains_of(&ours, &field).unwrap();
+                let chains = gpu::Hop::from(options.clone()).chains_with_density(&ours, &field).unwrap();
                 let context = format!("{context}, a field, {n_hop}");
-                compare_chains(&context, &chains, &options.chains_of(&theirs, &field).unwrap(), &options);
+                compare_chains(&context, &chains, &options.chains_with_density(&theirs, &field).unwrap(), &options);
             }
         }
     }
 }
 
 #[test]
-fn clouds_of_f32_in_space() {
+fn clouds_in_space() {
     clouds::small::<f32, 3>().iter().for_each(compare);
+    compare(&clouds::clustered::<f64, 3>());
 }
 
 #[test]
 #[ignore = "wide"]
 fn wide_clouds() {
     clouds::small::<f32, 2>().iter().for_each(compare);
+    clouds::small::<f64, 2>().iter().for_each(compare);
     clouds::small::<f64, 3>().iter().for_each(compare);
 }
 
+fn lattice(name: &'static str, n: usize, cells: usize) -> Cloud<f32, 3> {
+    let mut random = Random::new(3);
+    let points = (0..n).map(|_| std::array::from_fn(|_| random.below(cells) as f32)).collect();
+    Cloud { name, points, radii: vec![], side: cells as f64 }
+}
+
 #[test]
-fn clouds_of_f64_in_the_plane() {
-    clouds::small::<f64, 2>().iter().for_each(compare);
+#[ignore = "wide"]
+fn wide_lattices() {
+    compare(&lattice("lattice with copies", 600, 4));
+    compare(&lattice("lattice", 1500, 12));
 }
 
 /// Ties: more points at equal distance than a thread stores, and more copies than a leaf holds.
 #[test]
 fn lattices_and_copies() {
-    let mut random = Random::new(3);
-    for (name, n, cells) in [("lattice with copies", 600, 4), ("crowded lattice", 900, 2), ("lattice", 1500, 12)] {
-        let points = (0..n).map(|_| std::array::from_fn(|_| random.below(cells) as f32)).collect();
-        compare::<f32, 3>(&Cloud { name, points, radii: vec![], side: cells as f64 });
-    }
+    compare(&lattice("crowded lattice", 900, 2));
     let shell = (0..300).map(|i| {
         let angle = i as f32 / 150.0;
         [angle.cos(), angle.sin()]
@@ -125,9 +132,8 @@ fn lattices_and_copies() {
 }
 
 /// From points to halos with default options; two runs are equal.
-#[test]
-fn halos() {
-    let points = Sample::parse("halos:n=20000,seed=3").unwrap().points().unwrap();
+fn compare_halos(n: usize) {
+    let points = Sample::parse(&format!("halos:n={n},seed=3")).unwrap().points().unwrap();
     for side in [None, Some(1.0)] {
         let there = Points::new_periodic(&points, side, device()).unwrap();
         for options in [Hop::new(80.0), Hop::new(20.0).n_hop(16).masses(masses(points.len()))] {
@@ -144,6 +150,17 @@ fn halos() {
         let ours = gpu::KernelDensity::from(options).run(&there).unwrap().read().unwrap();
         assert!(bits(&ours) == bits(&theirs));
     }
+}
+
+#[test]
+fn halos() {
+    compare_halos(8000);
+}
+
+#[test]
+#[ignore = "wide"]
+fn wide_halos() {
+    compare_halos(20_000);
 }
 
 #[test]
@@ -173,8 +190,10 @@ fn bad_input() {
     let error = gpu::KernelDensity::from(top_hat.clone().n_density(65)).run(&there).unwrap_err();
     assert_eq!(error.parameter(), Some("n_density"), "{error}");
     assert!(gpu::KernelDensity::from(top_hat).run(&there).is_ok());
-    let bvh = gpu::Bvh::of(&there).unwrap();
-    assert!(gpu::Hop::new(1.0).chains_of(&bvh, &[1.0]).unwrap_err().to_string().contains("values of the field"));
-    let error = gpu::Hop::new(1.0).chains_of(&bvh, &[f64::NAN; 200]).unwrap_err();
+    let bvh = gpu::Bvh::from_points(&there).unwrap();
+    assert!(
+        gpu::Hop::new(1.0).chains_with_density(&bvh, &[1.0]).unwrap_err().to_string().contains("values of the field")
+    );
+    let error = gpu::Hop::new(1.0).chains_with_density(&bvh, &[f64::NAN; 200]).unwrap_err();
     assert_eq!(error.index(), Some(0), "{error}");
 }

@@ -1,10 +1,11 @@
 //! Queries with points and boxes that are not stored, on a device, compared with the CPU and with brute force.
 
-use common::clouds::{Cloud, small, snapshot};
+use common::clouds::{Cloud, clustered, small, snapshot};
+use ropewalk::geometry::Space;
 use ropewalk::gpu::{self, Coordinate, Device};
 use ropewalk::reference::BruteForce;
 use ropewalk::sample::Sample;
-use ropewalk::{Aabb, Nearest, Space};
+use ropewalk::{Aabb, Nearest};
 
 fn device() -> Device {
     Device::first().expect("a device; for software Vulkan install mesa-vulkan-drivers")
@@ -74,20 +75,17 @@ fn compare_nearest<S: Coordinate, const D: usize>(cloud: &Cloud<S, D>) {
 }
 
 #[test]
-fn nearest_in_f32() {
+fn nearest_in_space() {
     small::<f32, 3>().iter().for_each(compare_nearest);
     snapshot::<f32, 3>().iter().for_each(compare_nearest);
-}
-
-#[test]
-fn nearest_in_f64() {
-    small::<f64, 2>().iter().for_each(compare_nearest);
+    compare_nearest(&clustered::<f64, 2>());
 }
 
 #[test]
 #[ignore = "wide"]
 fn wide_nearest() {
     small::<f32, 2>().iter().for_each(compare_nearest);
+    small::<f64, 2>().iter().for_each(compare_nearest);
     small::<f64, 3>().iter().for_each(compare_nearest);
 }
 
@@ -167,20 +165,17 @@ fn compare_boxes<S: Coordinate, const D: usize>(cloud: &Cloud<S, D>) {
 }
 
 #[test]
-fn boxes_in_f32() {
+fn boxes_in_space() {
     small::<f32, 3>().iter().for_each(compare_boxes);
     snapshot::<f32, 3>().iter().for_each(compare_boxes);
-}
-
-#[test]
-fn boxes_in_f64() {
-    small::<f64, 2>().iter().for_each(compare_boxes);
+    compare_boxes(&clustered::<f64, 2>());
 }
 
 #[test]
 #[ignore = "wide"]
 fn wide_boxes() {
     small::<f32, 2>().iter().for_each(compare_boxes);
+    small::<f64, 2>().iter().for_each(compare_boxes);
     small::<f64, 3>().iter().for_each(compare_boxes);
 }
 

@@ -11,7 +11,7 @@ fn device() -> Device {
 }
 
 fn upload<S: Coordinate, const D: usize>(points: &[[S; D]], side: Option<f64>) -> gpu::Bvh<S, D> {
-    gpu::Bvh::of(&Points::new_periodic(points, side, device()).unwrap()).unwrap()
+    gpu::Bvh::from_points(&Points::new_periodic(points, side, device()).unwrap()).unwrap()
 }
 
 /// Returns both trees, or None if there are fewer points than samples.
@@ -19,7 +19,7 @@ fn trees<S: Coordinate, const D: usize>(
     ours: &gpu::Bvh<S, D>,
     theirs: &ropewalk::Bvh<S, D>,
     min_samples: usize,
-) -> Option<(gpu::SpanningTree, ropewalk::SpanningTree)> {
+) -> Option<(gpu::SpanningTree, ropewalk::cluster::SpanningTree)> {
     let ours = gpu::MinimumSpanningTree::new().min_samples(min_samples).run_on(ours);
     let theirs = ropewalk::MinimumSpanningTree::new().min_samples(min_samples).run_on(theirs);
     match (ours, theirs) {

@@ -3,7 +3,7 @@
 use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
-use common::clouds::{Cloud, small, snapshot};
+use common::clouds::{Cloud, clustered, small, snapshot};
 use cubecl::prelude::*;
 use ropewalk::Sphere;
 use ropewalk::gpu::{self, Coordinate, Device, Visitor, cubecl};
@@ -253,20 +253,17 @@ fn compare_neighbors<S: Coordinate, const D: usize>(
 }
 
 #[test]
-fn clouds_in_f32() {
+fn clouds() {
     small::<f32, 3>().iter().for_each(compare);
     snapshot::<f32, 3>().iter().for_each(compare);
-}
-
-#[test]
-fn clouds_in_f64() {
-    small::<f64, 2>().iter().for_each(compare);
+    compare(&clustered::<f64, 2>());
 }
 
 #[test]
 #[ignore = "wide"]
 fn wide_clouds() {
     small::<f32, 2>().iter().for_each(compare);
+    small::<f64, 2>().iter().for_each(compare);
     small::<f64, 3>().iter().for_each(compare);
 }
 

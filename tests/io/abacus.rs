@@ -12,7 +12,7 @@ use super::{Folder, all, assert_modest_memory, refused};
 fn as_abacusutils_reads_them() {
     for name in ["plain", "zstd", "bits", "lz4", "zlib", "unshuffled", "halo_rv_A/halo_rv_A_000"] {
         let snapshot = all(stored("abacus").join(format!("{name}.asdf"))).unwrap();
-        let mut wanted = Expected::of("abacus");
+        let mut wanted = Expected::named("abacus");
         assert_eq!((snapshot.format, snapshot.points.len()), (Format::Abacus, 800));
         assert!(flat(&snapshot.points) == wanted.f64s("pos"), "{name}");
         assert!(flat(snapshot.velocities.as_ref().unwrap()) == wanted.f64s("vel"), "{name}");
@@ -37,7 +37,7 @@ fn packed_cells() {
     for name in ["pack9", "pack9_blosc"] {
         let path = stored("abacus").join(format!("{name}.asdf"));
         let snapshot = all(&path).unwrap();
-        let mut wanted = Expected::of("abacus_pack9");
+        let mut wanted = Expected::named("abacus_pack9");
         let (positions, velocities) = (wanted.f64s("pos"), wanted.f64s("vel"));
         // abacusutils computes in 64 bits; the reader rounds to 32 bits.
         let near = |ours: Vec<f64>, theirs: &[f64], least: f64| {

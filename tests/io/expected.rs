@@ -19,7 +19,7 @@ pub fn stored(name: &str) -> PathBuf {
 pub struct Expected(ZipArchive<BufReader<File>>);
 
 impl Expected {
-    pub fn of(name: &str) -> Self {
+    pub fn named(name: &str) -> Self {
         let file = File::open(stored(&format!("{name}.expected.npz"))).unwrap();
         Self(ZipArchive::new(BufReader::new(file)).unwrap())
     }

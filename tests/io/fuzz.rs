@@ -1,5 +1,5 @@
-//! The fuzz targets on mutated files. `ROPEWALK_FUZZ` sets the number of files per reader; the default is a few
-//! thousand.
+//! The fuzz targets on mutated files. `ROPEWALK_FUZZ` sets the number of files per reader; the default is
+//! [`FEW`].
 
 use super::readers::Reader;
 use super::{Folder, assert_modest_memory};
@@ -7,7 +7,7 @@ use common::random::Random;
 use ropewalk_io::{ReadOptions, read};
 
 /// The default number of files per reader.
-const FEW: u64 = 4000;
+const FEW: u64 = 1500;
 /// Characters that occur in tables and headers.
 const TEXT: &[u8] = b"09.,;-+eE \t\r\n\"'#:[]{}!&*";
 

@@ -17,7 +17,7 @@ fn file(name: &str) -> std::path::PathBuf {
 fn of_several_ranks() {
     for name in ["genericio/little", "genericio/blocks", "genericio_split/base", "genericio_split/base#1"] {
         let snapshot = all(file(name)).unwrap();
-        let mut wanted = Expected::of(name.split('/').next().unwrap());
+        let mut wanted = Expected::named(name.split('/').next().unwrap());
         assert_eq!(snapshot.format, Format::GenericIo);
         assert_eq!(flat(&snapshot.points), wanted.f64s("pos"));
         assert_eq!(flat(snapshot.velocities.as_ref().unwrap()), wanted.f64s("vel"));
@@ -34,7 +34,7 @@ fn of_several_ranks() {
 #[test]
 fn most_significant_byte_first() {
     let path = file("genericio_big/big");
-    let (snapshot, mut wanted) = (all(&path).unwrap(), Expected::of("genericio_big"));
+    let (snapshot, mut wanted) = (all(&path).unwrap(), Expected::named("genericio_big"));
     assert_eq!(flat(&snapshot.points), wanted.f64s("pos"));
     assert_eq!(flat(snapshot.velocities.as_ref().unwrap()), wanted.f64s("vel"));
     assert_eq!(snapshot.ids, Some(wanted.u64s("id")));

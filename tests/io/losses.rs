@@ -104,7 +104,7 @@ fn nothing_is_lost_in_silence() {
             let mut snapshot = complete(wide);
             change(&mut snapshot);
             let path = folder.file(&format!("{wide}-{}.{ending}", without.replace(' ', "-")));
-            let format = SnapshotFormat::of(&path).unwrap();
+            let format = SnapshotFormat::from_path(&path).unwrap();
             // An error names the quantities that cannot be written.
             if let Err(error) = write_snapshot(&path, &snapshot, format) {
                 report.push(format!("{ending} without {without}: refused: {error}"));
@@ -145,7 +145,7 @@ fn masses_of_tables() {
     ] {
         snapshot.masses = Masses::Each(masses.clone());
         let path = folder.file(&format!("snap.{ending}"));
-        let format = SnapshotFormat::of(&path).unwrap();
+        let format = SnapshotFormat::from_path(&path).unwrap();
         write_snapshot(&path, &snapshot, format).unwrap();
         let is_told = format.changes(&snapshot).iter().any(|text| text == "masses are rounded to 32-bit floats");
         let back = super::losses::masses(&all(&path).unwrap());

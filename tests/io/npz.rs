@@ -16,7 +16,7 @@ use super::{Folder, all, assert_modest_memory, refused};
 fn as_numpy_writes_them() {
     for name in ["stored", "deflated", "columns", "only"] {
         let path = stored("npz").join(format!("{name}.npz"));
-        let (snapshot, mut wanted) = (all(&path).unwrap(), Expected::of("npz"));
+        let (snapshot, mut wanted) = (all(&path).unwrap(), Expected::named("npz"));
         assert_eq!((snapshot.format, snapshot.units), (Format::Npz, Default::default()));
         assert!(matches!(snapshot.points, Points::F32(_)));
         assert_eq!(flat(&snapshot.points), wanted.f64s("pos"));

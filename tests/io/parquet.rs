@@ -51,7 +51,7 @@ fn file(name: &str) -> PathBuf {
 fn as_pyarrow_writes_them() {
     for name in ["snappy", "gzip", "zstd", "lz4", "none", "pandas"] {
         let snapshot = all(file(name)).unwrap();
-        let mut wanted = Expected::of("parquet");
+        let mut wanted = Expected::named("parquet");
         assert_eq!(snapshot.format, Format::Parquet);
         assert!(matches!((&snapshot.points, &snapshot.velocities), (Points::F64(_), Some(Points::F32(_)))));
         assert_eq!(flat(&snapshot.points), wanted.f64s("pos"));
@@ -74,7 +74,7 @@ fn as_pyarrow_writes_them() {
         }
     }
     let snapshot = all(file("astropy")).unwrap();
-    assert_eq!(flat(&snapshot.points), Expected::of("parquet").f64s("pos"));
+    assert_eq!(flat(&snapshot.points), Expected::named("parquet").f64s("pos"));
     assert_eq!((snapshot.units.length, snapshot.redshift), (Some(LengthUnit::MPC), Some(2.0)));
     refused(file("hole"), &["column y has no value in row 3"]);
 }

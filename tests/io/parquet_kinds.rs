@@ -15,7 +15,7 @@ fn file(name: &str) -> std::path::PathBuf {
 #[test]
 fn kinds_of_numbers() {
     for name in ["zstd_1", "zstd_2", "brotli_1", "brotli_2"] {
-        let (snapshot, mut wanted) = (all(file(name)).unwrap(), Expected::of("parquet_kinds"));
+        let (snapshot, mut wanted) = (all(file(name)).unwrap(), Expected::named("parquet_kinds"));
         assert_eq!(flat(&snapshot.points), wanted.f64s("pos"), "{name}");
         assert_eq!(snapshot.ids, Some(wanted.u64s("id")));
         let note = "columns left out: flag (true and false), when (dates or times), name (text), list (lists \

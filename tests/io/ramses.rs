@@ -17,7 +17,7 @@ fn output(name: &str) -> PathBuf {
 fn as_pynbody_reads_them() {
     for name in ["ramses_families", "ramses_old"] {
         let folder = output(name);
-        let mut wanted = Expected::of(name);
+        let mut wanted = Expected::named(name);
         for path in [folder.clone(), folder.join("info_00080.txt"), folder.join("part_00080.out00002")] {
             let snapshot = all(path).unwrap();
             assert_eq!(snapshot.format, Format::Ramses);

@@ -65,7 +65,7 @@ fn types_that_take_turns() {
         ("tipsy", &BY_TYPE),
     ] {
         let path = folder.file(&format!("snap.{ending}"));
-        write_snapshot(&path, &snapshot, SnapshotFormat::of(&path).unwrap()).unwrap();
+        write_snapshot(&path, &snapshot, SnapshotFormat::from_path(&path).unwrap()).unwrap();
         let back = all(&path).unwrap();
         if ending == "tipsy" {
             // Velocities have another unit in the file.
@@ -105,7 +105,7 @@ fn numbers_are_the_same_again() {
     snapshot.masses = Masses::Equal(1.075454429625);
     for ending in ["csv", "ecsv", "npz", "npy", "parquet"] {
         let path = folder.file(&format!("points.{ending}"));
-        write_snapshot(&path, &snapshot, SnapshotFormat::of(&path).unwrap()).unwrap();
+        write_snapshot(&path, &snapshot, SnapshotFormat::from_path(&path).unwrap()).unwrap();
         let back = all(&path).unwrap();
         assert_eq!(back.points, snapshot.points, "{ending}");
         match ending {
@@ -123,7 +123,7 @@ fn points_of_any_dimension() {
         let snapshot = Snapshot::new(f64s(dim, (0..2 * dim).map(|i| i as f64).collect::<Vec<f64>>()));
         for ending in ["csv", "ecsv", "npz", "npy", "parquet"] {
             let path = folder.file(&format!("{dim}.{ending}"));
-            write_snapshot(&path, &snapshot, SnapshotFormat::of(&path).unwrap()).unwrap();
+            write_snapshot(&path, &snapshot, SnapshotFormat::from_path(&path).unwrap()).unwrap();
             assert_eq!(all(&path).unwrap().points, snapshot.points, "{dim} {ending}");
         }
     }
@@ -178,7 +178,7 @@ fn units_without_h() {
     snapshot.background.h = None;
     for (ending, is_written) in [("hdf5", false), ("tipsy", false), ("parquet", true), ("ecsv", true), ("npz", false)] {
         let path = folder.file(&format!("snap.{ending}"));
-        let format = SnapshotFormat::of(&path).unwrap();
+        let format = SnapshotFormat::from_path(&path).unwrap();
         write_snapshot(&path, &snapshot, format).unwrap();
         let (why, back) = (format.lacks_units(&snapshot), all(&path).unwrap().units);
         let is_kept = is_written || ending == "hdf5";
@@ -219,11 +219,11 @@ fn what_cannot_be_written() {
 
 #[test]
 fn endings() {
-    assert_eq!(SnapshotFormat::of("a.b/SNAP.H5").unwrap(), SnapshotFormat::GadgetHdf5);
+    assert_eq!(SnapshotFormat::from_path("a.b/SNAP.H5").unwrap(), SnapshotFormat::GadgetHdf5);
     for name in ["snap", "snap.", "snap.txt", ".hdf5"] {
-        let message = SnapshotFormat::of(name).unwrap_err().to_string();
+        let message = SnapshotFormat::from_path(name).unwrap_err().to_string();
         assert!(message.contains("unknown extension") && message.contains("hdf5, h5, gadget1"), "{message}");
-        assert!(TableFormat::of(name).unwrap_err().to_string().contains(".ecsv, .csv, .hdf5, .h5 and .parquet"));
+        assert!(TableFormat::from_path(name).unwrap_err().to_string().contains(".ecsv, .csv, .hdf5, .h5 and .parquet"));
     }
     assert_eq!(
         "hdf".parse::<SnapshotFormat>().unwrap_err().to_string(),

@@ -12,7 +12,7 @@ use super::{Folder, all, assert_modest_memory, f32s, f64s, refused};
 fn as_pynbody_reads_them() {
     for name in ["tipsy_standard", "tipsy_native"] {
         let snapshot = all(stored(name).join("run.00080")).unwrap();
-        let mut pynbody = Expected::of(name);
+        let mut pynbody = Expected::named(name);
         assert_eq!(snapshot.format, Format::Tipsy);
         assert_eq!(flat(&snapshot.points), pynbody.f64s("pos"));
         // pynbody's velocities are v / a.
@@ -40,7 +40,7 @@ fn as_pynbody_reads_them() {
 #[test]
 fn without_a_parameter_file() {
     let path = stored("tipsy_bare").join("run.00080");
-    let (snapshot, mut pynbody) = (all(&path).unwrap(), Expected::of("tipsy_bare"));
+    let (snapshot, mut pynbody) = (all(&path).unwrap(), Expected::named("tipsy_bare"));
     assert_eq!(flat(&snapshot.points), pynbody.f64s("pos"));
     assert_eq!(flat(snapshot.velocities.as_ref().unwrap()), pynbody.f64s("vel"));
     assert_eq!((snapshot.ids, snapshot.redshift, snapshot.box_size), (None, None, None));
@@ -108,7 +108,7 @@ fn parts_of_a_file() {
     }
     assert!((20..45).contains(&some.points.len()));
     let at_zero = read(&path, &ReadOptions::default().redshift(0.0).masses(false)).unwrap();
-    let stored = Expected::of("tipsy_standard").f64s("vel");
+    let stored = Expected::named("tipsy_standard").f64s("vel");
     assert_eq!((flat(at_zero.velocities.as_ref().unwrap()), at_zero.masses), (stored, Masses::Unknown));
 
     let message = read(&path, &ReadOptions::default().types([5])).unwrap_err().to_string();
@@ -231,7 +231,7 @@ fn broken() {
     binary.chunks_exact_mut(4).for_each(<[u8]>::reverse);
     let wide: Vec<u8> = binary[4..].chunks_exact(4).flat_map(|id| [&[0; 4], id].concat()).collect();
     folder.with("snap.iord", [&binary[..4], &wide].concat());
-    assert_eq!(all(&snap).unwrap().ids, Some(Expected::of("tipsy_standard").u64s("iord")));
+    assert_eq!(all(&snap).unwrap().ids, Some(Expected::named("tipsy_standard").u64s("iord")));
     // If ids are not requested, their file is not checked.
     folder.with("snap.iord", "x");
     assert!(read(&snap, &ReadOptions::default().ids(false)).is_ok());

@@ -29,7 +29,7 @@ fn snapshot(n: usize) -> Snapshot {
 
 fn written(folder: &Folder, name: &str, snapshot: &Snapshot) -> std::path::PathBuf {
     let path = folder.file(name);
-    write_snapshot(&path, snapshot, SnapshotFormat::of(&path).unwrap()).unwrap();
+    write_snapshot(&path, snapshot, SnapshotFormat::from_path(&path).unwrap()).unwrap();
     path
 }
 

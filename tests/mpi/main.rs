@@ -24,12 +24,21 @@ fn main() -> ExitCode {
     }
 }
 
-/// Returns the scenarios whose names contain one of the words.
+/// Scenarios that take long without optimization. They run on threads in the ordinary tests, and on processes if
+/// `ROPEWALK_RANKS` chooses the numbers of ranks, or a word names them.
+const WIDE: [&str; 2] = ["halos::hop_catalog_of_a_snapshot", "hop::hop_halos_of_a_snapshot"];
+
+/// Returns the scenarios whose names contain one of the words; without words, all that are not too wide.
 fn chosen(words: &[String]) -> Vec<(String, Scenario)> {
     let all = SCENARIOS
         .iter()
         .flat_map(|(module, all)| all.iter().map(move |(name, run)| (format!("{module}::{name}"), *run)));
-    all.filter(|(name, _)| words.is_empty() || words.iter().any(|word| name.contains(word))).collect()
+    let is_wide = std::env::var_os("ROPEWALK_RANKS").is_some();
+    let is_chosen = |name: &str| match words {
+        [] => is_wide || !WIDE.contains(&name),
+        words => words.iter().any(|word| name.contains(word)),
+    };
+    all.filter(|(name, _)| is_chosen(name)).collect()
 }
 
 fn scenarios(words: &[String]) -> ExitCode {

@@ -13,8 +13,10 @@ use std::sync::{LazyLock, Mutex};
 
 use common::random::Random;
 use rayon::ThreadPool;
+use ropewalk::cluster::DbscanAlgorithm;
 use ropewalk::reference::{fof_all_pairs, fof_bins};
-use ropewalk::{Aabb, Bvh, Csr, Dbscan, DbscanAlgorithm, Fof, Labels, Nearest, Neighbor, Scalar, Sphere};
+use ropewalk::search::Neighbor;
+use ropewalk::{Aabb, Bvh, Csr, Dbscan, Fof, Labels, Nearest, Scalar, Sphere};
 
 /// The default range of seeds.
 const SEEDS: Range<u64> = 0..60;
@@ -316,14 +318,14 @@ impl<S: Scalar, const D: usize> QueryCase<S, D> {
 
     fn clusters(&mut self) {
         let n = self.points.len();
-        let min_pts = [1, 2, 3, 5, 10, n + 1][self.random.below(6)];
+        let min_samples = [1, 2, 3, 5, 10, n + 1][self.random.below(6)];
         // Sums of eighths are exact.
         let weights: Option<Vec<f64>> =
             (self.random.below(2) == 0).then(|| (0..n).map(|_| self.random.below(24) as f64 / 8.0).collect());
         let star = self.random.below(4) == 0;
         let weight = |i: u32| weights.as_ref().map_or(1.0, |weights| weights[i as usize]);
         let core: Vec<bool> =
-            self.near.iter().map(|list| list.iter().map(|&i| weight(i)).sum::<f64>() >= min_pts as f64).collect();
+            self.near.iter().map(|list| list.iter().map(|&i| weight(i)).sum::<f64>() >= min_samples as f64).collect();
         let of_core = self.components(&core);
         let border = |i: usize| {
             let clusters = self.near[i].iter().map(|&j| of_core[j as usize]).filter(|&label| label >= 0);
@@ -332,11 +334,11 @@ impl<S: Scalar, const D: usize> QueryCase<S, D> {
         let expected: Vec<i32> = (0..n).map(|i| if core[i] { of_core[i] } else { border(i) }).collect();
         let new: Vec<[S; D]> = (0..20).map(|_| self.place()).collect();
         for algorithm in [DbscanAlgorithm::Auto, DbscanAlgorithm::Fdbscan, DbscanAlgorithm::DenseBox] {
-            let mut dbscan = Dbscan::new(self.eps, min_pts).algorithm(algorithm).star(star);
+            let mut dbscan = Dbscan::new(self.eps, min_samples).algorithm(algorithm).star(star);
             dbscan = weights.clone().map_or(dbscan.clone(), |weights| dbscan.weights(weights));
             dbscan = self.cloud.side.map_or(dbscan.clone(), |side| dbscan.periodic(side));
             let labels: Labels = dbscan.run(&self.cloud.points).unwrap();
-            let what = || self.what(&format!("{algorithm:?}, min_pts {min_pts}, star {star}"));
+            let what = || self.what(&format!("{algorithm:?}, min_samples {min_samples}, star {star}"));
             assert!(labels.as_slice() == expected, "{}", what());
             assert!((0..n).all(|i| labels.is_core(i) == core[i]), "{}", what());
             let predicted = dbscan.predict(&self.cloud.points, &labels, &new).unwrap();

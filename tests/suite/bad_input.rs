@@ -2,12 +2,10 @@
 
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
-use ropewalk::halo::profiles;
+use ropewalk::geometry::BoxSize;
+use ropewalk::halo::{CenterFinder, Particles, profiles};
 use ropewalk::reference::BruteForce;
-use ropewalk::{
-    Aabb, Bounded, BoxSize, Bvh, Center, CenterFinder, Dbscan, Error, ErrorKind, Fof, Labels, Nearest, Particles,
-    Result, Sphere,
-};
+use ropewalk::{Aabb, Bounded, Bvh, Center, Dbscan, Error, ErrorKind, Fof, Labels, Nearest, Result, Sphere};
 use ropewalk_table::Catalog;
 
 const NAN: f64 = f64::NAN;

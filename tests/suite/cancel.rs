@@ -7,10 +7,12 @@ use std::thread::{scope, sleep};
 use std::time::{Duration, Instant};
 
 use common::random::Random;
+use ropewalk::cluster::DbscanAlgorithm;
+use ropewalk::geometry::BoxSize;
+use ropewalk::phases::timed;
 use ropewalk::sample::MockHalos;
 use ropewalk::{
-    AdaptaHop, BoxSize, Bvh, Cancel, Dbscan, DbscanAlgorithm, ErrorKind, Fof, Hdbscan, Hop, Nearest, Result, dbscan,
-    minimum_spanning_tree, phases,
+    AdaptaHop, Bvh, Cancel, Dbscan, ErrorKind, Fof, Hdbscan, Hop, Nearest, Result, dbscan, minimum_spanning_tree,
 };
 use ropewalk_io::{Points, Snapshot, Table};
 use ropewalk_pipeline::{CenterKind, LinkingLength, Options};
@@ -194,7 +196,7 @@ fn panics_and_errors_go_on() {
     assert_eq!(panicked.unwrap_err().downcast_ref(), Some(&"its own"));
     assert_eq!(kind(cancel.run(|| dbscan(&points(), -1.0, 5))), ErrorKind::Parameter);
     // The recording of phases continues after a cancelled call.
-    let (_, steps) = phases(|| {
+    let (_, steps) = timed(|| {
         let cancel = Cancel::new();
         cancel.cancel();
         assert!(cancel.run(|| Ok(())).is_err());

@@ -6,10 +6,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use common::random::Random;
+use ropewalk::geometry::BoxSize;
 use ropewalk::reference::{fof_all_pairs, fof_bins};
-use ropewalk::{
-    Aabb, Bounded, BoxSize, Bvh, Dbscan, Error, ErrorKind, Fof, Hdbscan, Hop, MinimumSpanningTree, Nearest,
-};
+use ropewalk::{Aabb, Bounded, Bvh, Dbscan, Error, ErrorKind, Fof, Hdbscan, Hop, MinimumSpanningTree, Nearest};
 use ropewalk_io::{Points, Table};
 
 /// Fewer points without optimization.
@@ -142,7 +141,7 @@ fn tables_whose_owner_changes_them() {
         let points = Points::F64(Table::shared(dim, Arc::new(owner)).unwrap());
         on_two_threads(|| {
             for _ in 0..10 {
-                if let Some(tree) = looked_at(ropewalk_table::Bvh::build(&points, BoxSize::default())) {
+                if let Some(tree) = looked_at(ropewalk_table::Bvh::build(&points)) {
                     looked_at(tree.nearest(&points, 3));
                 }
                 looked_at(ropewalk_table::dbscan(&points, &Dbscan::new(0.05, 5)));

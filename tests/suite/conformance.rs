@@ -14,7 +14,9 @@ use common::clouds::{self, Cloud};
 use common::engine::Engine;
 use common::oracle::{self, NearestQuery, Side};
 use common::random::Random;
-use ropewalk::{Aabb, Csr, Nearest, Neighbor, Query, Scalar, Space, Sphere};
+use ropewalk::geometry::{Query, Space};
+use ropewalk::search::Neighbor;
+use ropewalk::{Aabb, Csr, Nearest, Scalar, Sphere};
 
 /// A query of either shape, in one type, so that the suite is compiled only once.
 #[derive(Clone, Copy, Debug)]

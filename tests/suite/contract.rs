@@ -1,12 +1,11 @@
 //! Properties of the whole library: its types can cross threads, and `f32` gives the same results as `f64`.
 
 use common::clouds;
+use ropewalk::geometry::{Boundary, Space};
+use ropewalk::halo::{CenterFinder, Centers, Particles};
 use ropewalk::reference::BruteForce;
-use ropewalk::search::Hits;
-use ropewalk::{
-    Aabb, Boundary, Bvh, CenterFinder, Centers, Csr, Dbscan, Error, Fof, Halos, Labels, Nearest, Neighbor, Particles,
-    Space, Sphere,
-};
+use ropewalk::search::{Hits, Neighbor};
+use ropewalk::{Aabb, Bvh, Csr, Dbscan, Error, Fof, Halos, Labels, Nearest, Sphere};
 use ropewalk_table::Catalog;
 
 /// Compiling this function proves it.

@@ -2,7 +2,8 @@
 
 use std::fmt::Debug;
 
-use ropewalk::{Bvh, Dendrogram, Fof, Hdbscan, Mesh, MinimumSpanningTree, Nearest, dbscan};
+use ropewalk::cluster::Dendrogram;
+use ropewalk::{Bvh, Fof, Hdbscan, Mesh, MinimumSpanningTree, Nearest, dbscan};
 use ropewalk_io::{Masses, Points, Snapshot, Table};
 
 #[test]

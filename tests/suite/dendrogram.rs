@@ -3,7 +3,8 @@
 use common::random::Random;
 use proptest::collection::vec;
 use proptest::prelude::*;
-use ropewalk::{ClusterSelection, Dendrogram, Hdbscan, MinimumSpanningTree, Scalar, SpanningTree, Ties};
+use ropewalk::cluster::{ClusterSelection, Dendrogram, SpanningTree, Ties};
+use ropewalk::{Hdbscan, MinimumSpanningTree, Scalar};
 
 /// The clusters, height and size of the merge of each edge.
 type Merges = Vec<([u32; 2], f64, u32)>;
@@ -30,7 +31,7 @@ fn kruskal(tree: &SpanningTree) -> Merges {
         (parent[below], own[above]) = (above, ((n + at) as u32, size));
         merges.push((
             [clusters[0].min(clusters[1]), clusters[0].max(clusters[1])],
-            ropewalk::distance_from_square(edge.weight2),
+            ropewalk::geometry::distance_from_square(edge.weight2),
             size,
         ));
     }
@@ -45,7 +46,7 @@ fn merges(dendrogram: &Dendrogram) -> Merges {
 fn check(tree: &SpanningTree, name: &str) -> Dendrogram {
     let options = [(2, Ties::Together), (5, Ties::Together), (5, Ties::Sequential), (300, Ties::Together)]
         .map(|(size, ties)| Hdbscan::new(size).ties(ties).allow_single_cluster(true));
-    let run = || (Dendrogram::new(tree), options.clone().map(|options| options.run_on_tree(tree).unwrap()));
+    let run = || (Dendrogram::new(tree), options.clone().map(|options| options.run_on_spanning_tree(tree).unwrap()));
     let expected = run();
     assert!(merges(&expected.0) == kruskal(tree), "{name}");
     for threads in [1, 2, 5] {

@@ -1,7 +1,8 @@
 //! The shortcuts of the iterator `Hits` give the same results as single steps.
 
 use common::clouds;
-use ropewalk::{Aabb, Bvh, Query, Sphere};
+use ropewalk::geometry::Query;
+use ropewalk::{Aabb, Bvh, Sphere};
 
 fn shortcuts_agree<Q: Query<f32, 3> + Copy>(bvh: &Bvh<f32, 3>, query: Q) {
     let mut stepped = vec![];

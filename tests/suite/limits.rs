@@ -2,10 +2,9 @@
 //! to.
 
 use common::random::Random;
-use ropewalk::{
-    BoxSize, Bvh, Dbscan, Dendrogram, Fof, Hdbscan, Mesh, MinimumSpanningTree, Nearest, Scalar, Sphere,
-    distance_from_square, minimum_spanning_tree,
-};
+use ropewalk::cluster::Dendrogram;
+use ropewalk::geometry::{BoxSize, distance_from_square};
+use ropewalk::{Bvh, Dbscan, Fof, Hdbscan, Mesh, MinimumSpanningTree, Nearest, Scalar, Sphere, minimum_spanning_tree};
 use ropewalk_table::{Points, Table, k_distances};
 
 fn points<S: Scalar, const D: usize>(random: &mut Random, n: usize, offset: f64) -> Vec<[S; D]> {

@@ -4,8 +4,7 @@ use std::path::Path;
 
 use common::data::{large, root};
 use common::random::Random;
-use ropewalk::Particles;
-use ropewalk::halo::{NoSphere, SphericalOverdensity, overdensities};
+use ropewalk::halo::{NoSphere, Particles, SphericalOverdensity, overdensities};
 use ropewalk_io::{Points, ReadOptions, read};
 
 /// The critical density for masses in 1e10 Msun/h and lengths in Mpc/h.

@@ -1,8 +1,8 @@
 //! The pipeline from a snapshot to its catalogue, compared with its single steps; missing data are named in errors.
 
 use common::data::root;
-use ropewalk::halo::Unbinding;
-use ropewalk::{AdaptaHop, Center, CenterFinder, ErrorKind, Fof, Hop};
+use ropewalk::halo::{CenterFinder, Unbinding};
+use ropewalk::{AdaptaHop, Center, ErrorKind, Fof, Hop};
 use ropewalk_io::{Masses, Points, ReadOptions, Snapshot, Table, read};
 use ropewalk_pipeline::{CenterKind, Finder, LinkingLength, Note, Options, Pipeline};
 use ropewalk_table::Catalog;
@@ -152,15 +152,16 @@ fn one_tree_for_all_linking_lengths() {
         for length in [0.0, 0.05, 0.168, 0.2, 0.3] {
             options.linking_length = LinkingLength::Separations(length);
             let pipeline = Pipeline::new(snapshot, &options).unwrap();
-            let (found, expected) = (pipeline.find_in(&tree).unwrap().halos, pipeline.find().unwrap().halos);
+            let (found, expected) =
+                (pipeline.find_by_spanning_tree(&tree).unwrap().halos, pipeline.find().unwrap().halos);
             assert_eq!((&found, found.boundary()), (&expected, expected.boundary()), "{length}");
         }
         options.linking_length = LinkingLength::Length(17.0);
         let pipeline = Pipeline::new(snapshot, &options).unwrap();
         let by = |error: Option<ropewalk::Error>| error.map(|error| error.to_string());
-        assert_eq!(by(pipeline.find_in(&tree).err()), by(pipeline.find().err()));
+        assert_eq!(by(pipeline.find_by_spanning_tree(&tree).err()), by(pipeline.find().err()));
         let other = ropewalk::minimum_spanning_tree(&[[0.0f32; 3]]).unwrap();
-        assert_eq!(pipeline.find_in(&other).unwrap_err().kind(), ErrorKind::Input);
+        assert_eq!(pipeline.find_by_spanning_tree(&other).unwrap_err().kind(), ErrorKind::Input);
     }
 }
 

@@ -1,8 +1,7 @@
 //! Density profiles and NFW fits.
 
 use common::random::Random;
-use ropewalk::Particles;
-use ropewalk::halo::{Profile, Profiles, Resolution, profiles};
+use ropewalk::halo::{Particles, Profile, Profiles, Resolution, profiles};
 
 /// Returns points of an NFW halo with the given concentration and a radius of 1, by bisection of the enclosed mass.
 fn nfw(n: usize, concentration: f64, seed: u64) -> Vec<[f64; 3]> {

@@ -1,7 +1,8 @@
 //! Fixed bugs, one test for each.
 
+use ropewalk::geometry::{Query, Space};
 use ropewalk::reference::BruteForce;
-use ropewalk::{Aabb, Bvh, Fof, Nearest, Query, Space, Sphere};
+use ropewalk::{Aabb, Bvh, Fof, Nearest, Sphere};
 
 /// `count` counted the hits of a half-read leaf again for each following whole node.
 #[test]

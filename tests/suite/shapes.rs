@@ -6,10 +6,10 @@
 //! distances are exact fractions of `i128`.
 
 use proptest::prelude::*;
-use ropewalk::{
-    Aabb, Bounded, Bvh, Capsule, Convex, Dop6, Dop8, Dop14, Dop18, Dop26, Ellipsoid, Kdop, Obb, Ray, Scalar, Segment,
-    Sphere, Tetrahedron, Triangle,
+use ropewalk::geometry::{
+    Capsule, Convex, Dop6, Dop8, Dop14, Dop18, Dop26, Ellipsoid, Kdop, Obb, Segment, Tetrahedron, Triangle,
 };
+use ropewalk::{Aabb, Bounded, Bvh, Ray, Scalar, Sphere};
 
 type V = [i128; 3];
 

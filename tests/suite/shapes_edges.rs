@@ -1,7 +1,8 @@
 //! Edge cases of shapes: points on faces, flat tetrahedra, shapes without points.
 
 use common::random::Random;
-use ropewalk::{Aabb, Bounded, Bvh, Convex, Distance, Ellipsoid, HitBy, Sphere, Tetrahedron, ValueBvh};
+use ropewalk::geometry::{Convex, Distance, Ellipsoid, HitBy, Tetrahedron};
+use ropewalk::{Aabb, Bounded, Bvh, Sphere, ValueBvh};
 
 /// Returns tetrahedra that fill a cube of `n` cells a side, six around the diagonal of each cell (Kuhn), with
 /// displaced corners.

@@ -6,10 +6,10 @@
 
 use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
-use ropewalk::{
-    Aabb, Bvh, Capsule, Convex, Dop14, Dop18, Dop26, Ellipsoid, Kdop, Obb, Query, Ray, Segment, Space, Sphere,
-    Tetrahedron, Triangle,
+use ropewalk::geometry::{
+    Capsule, Convex, Dop14, Dop18, Dop26, Ellipsoid, Kdop, Obb, Query, Segment, Space, Tetrahedron, Triangle,
 };
+use ropewalk::{Aabb, Bvh, Ray, Sphere};
 
 type P<const D: usize> = [f64; D];
 

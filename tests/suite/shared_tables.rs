@@ -4,7 +4,8 @@
 use std::sync::{Arc, Weak};
 
 use common::data::root;
-use ropewalk::{AdaptaHop, BoxSize, Dbscan, Hdbscan, MinimumSpanningTree};
+use ropewalk::geometry::BoxSize;
+use ropewalk::{AdaptaHop, Dbscan, Hdbscan, MinimumSpanningTree};
 use ropewalk_io::{Points, ReadOptions, Snapshot, Table, read};
 use ropewalk_pipeline::Options;
 use ropewalk_table::{adaptahop, dbscan, hdbscan, k_distances, minimum_spanning_tree, pairs};

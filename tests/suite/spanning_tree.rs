@@ -5,7 +5,8 @@ use common::clouds::{self, Cloud};
 use common::data::root;
 use common::oracle;
 use common::random::Random;
-use ropewalk::{Dendrogram, Edge, ErrorKind, Fof, MinimumSpanningTree, Scalar, SpanningTree, minimum_spanning_tree};
+use ropewalk::cluster::{Dendrogram, Edge, SpanningTree};
+use ropewalk::{ErrorKind, Fof, MinimumSpanningTree, Scalar, minimum_spanning_tree};
 use ropewalk_io::{ReadOptions, read};
 use ropewalk_table::Points;
 
@@ -187,7 +188,10 @@ fn merges_are_unions() {
             }
             let both = [a, b].concat();
             assert!(both.contains(&(edge.low as usize)) && both.contains(&(edge.high as usize)));
-            assert_eq!((merge.size as usize, merge.height), (both.len(), ropewalk::distance_from_square(edge.weight2)));
+            assert_eq!(
+                (merge.size as usize, merge.height),
+                (both.len(), ropewalk::geometry::distance_from_square(edge.weight2))
+            );
             clusters.push(Some(both));
         }
         for (i, row) in cophenetic.iter().enumerate() {

@@ -1,8 +1,8 @@
 //! The structure of halos, compared with closed forms.
 
 use common::random::Random;
-use ropewalk::halo::{SphericalOverdensity, Structure, measure_structure};
-use ropewalk::{Fof, Halos, Labels, Particles};
+use ropewalk::halo::{Particles, SphericalOverdensity, Structure, measure_structure};
+use ropewalk::{Fof, Halos, Labels};
 
 const N: usize = 200_000;
 

@@ -2,7 +2,9 @@
 //! precisions.
 
 use common::random::Random;
-use ropewalk::{BoxSize, ErrorKind, Nearest, Neighbor};
+use ropewalk::geometry::BoxSize;
+use ropewalk::search::Neighbor;
+use ropewalk::{ErrorKind, Nearest};
 use ropewalk_table::{Bvh, Points, Table, nearest_to, pairs};
 
 const N: usize = if cfg!(debug_assertions) { 100 } else { 300 };
@@ -77,7 +79,7 @@ fn ask(points: &Rows, queries: &Rows, sides: Option<&[f64]>, random: &mut Random
     let size = BoxSize::from(sides.map(<[f64]>::to_vec));
     let what = format!("{} dimensions, {} {}, {sides:?}", points.dim, points.is_f32, queries.is_f32);
     let (table, asked) = (points.table(), queries.table());
-    let bvh = Bvh::build(&table, size.clone()).unwrap();
+    let bvh = Bvh::build_periodic(&table, size.clone()).unwrap();
     assert_eq!((bvh.len(), bvh.dim(), bvh.box_size(), bvh.is_empty()), (points.len(), points.dim, &size, false));
     let radius = 1.0 * (points.dim as f64).sqrt() / 2.0;
     let radii: Vec<f64> = (0..queries.len()).map(|_| (8.0 * radius * random.unit()).round() / 8.0).collect();
@@ -135,7 +137,7 @@ fn queries_of_more_bits_than_the_points() {
     for dim in 1..=3 {
         let row = |x: f64| [&[x][..], &vec![0.0; dim - 1]].concat();
         let points = Points::F32(Table::new(dim, row(0.0).iter().map(|&x| x as f32).collect()).unwrap());
-        let bvh = Bvh::build(&points, 8.0).unwrap();
+        let bvh = Bvh::build_periodic(&points, 8.0).unwrap();
         let query = |x: f64| Points::F64(Table::new(dim, row(x)).unwrap());
         let beyond = 1.0 + f64::EPSILON;
         assert_eq!(bvh.count(&query(1.0), 1.0).unwrap(), [1]);
@@ -153,7 +155,7 @@ fn empty_ones() {
     for dim in [1, 2, 3, 5, 10] {
         let none = Points::F32(Table::new(dim, vec![]).unwrap());
         let one = Points::F64(Table::new(dim, vec![0.1; dim]).unwrap());
-        let bvh = Bvh::build(&none, 1.0).unwrap();
+        let bvh = Bvh::build_periodic(&none, 1.0).unwrap();
         assert!(bvh.is_empty() && bvh.neighbors(1.0).unwrap().is_empty() && bvh.pairs(1.0).unwrap().indices.is_empty());
         assert_eq!(
             (bvh.query(&one, 1.0).unwrap().offsets(), &bvh.count(&one, 1.0).unwrap()[..]),
@@ -161,7 +163,7 @@ fn empty_ones() {
         );
         assert_eq!(bvh.nearest(&one, 3).unwrap().offsets(), [0, 0]);
         assert!(bvh.nearest_neighbors(3).unwrap().is_empty());
-        let bvh = Bvh::build(&one, BoxSize::default()).unwrap();
+        let bvh = Bvh::build(&one).unwrap();
         assert!(bvh.query(&none, 1.0).unwrap().is_empty() && bvh.nearest(&none, 1).unwrap().is_empty());
         assert_eq!(bvh.nearest_neighbors(usize::MAX).unwrap().of(0).len(), 1);
         assert_eq!(bvh.nearest(&one, usize::MAX).unwrap().of(0).len(), 1);
@@ -172,7 +174,7 @@ fn empty_ones() {
 fn bad_input() {
     let table = |dim, values: &[f64]| Points::F64(Table::new(dim, values.to_vec()).unwrap());
     let points = table(2, &[0.0, 0.0, 1.0, 1.0]);
-    for bvh in [Bvh::build(&points, 4.0).unwrap(), Bvh::build(&points, BoxSize::default()).unwrap()] {
+    for bvh in [Bvh::build_periodic(&points, 4.0).unwrap(), Bvh::build(&points).unwrap()] {
         for bad in [f64::NAN, f64::INFINITY] {
             let error = bvh.query(&table(2, &[0.0, 1.0, 0.0, bad]), 1.0).unwrap_err();
             assert_eq!((error.kind(), error.index()), (ErrorKind::NotFinite, Some(1)));
@@ -201,7 +203,7 @@ fn bad_input() {
         assert_eq!(message, "1 radii for 2 centres; expected one per centre, or one for all");
         assert_eq!(bvh.query(&table(3, &[0.0; 3]), 1.0).unwrap_err().kind(), ErrorKind::Parameter);
     }
-    assert_eq!(Bvh::build(&table(2, &[0.0, f64::NAN]), BoxSize::default()).unwrap_err().index(), Some(0));
-    assert!(Bvh::build(&points, -1.0).is_err() && Bvh::build(&points, [1.0, 1.0, 1.0]).is_err());
-    assert!(Bvh::build(&table(4, &[0.0; 4]), [1.0, 1.0, 1.0]).is_err());
+    assert_eq!(Bvh::build(&table(2, &[0.0, f64::NAN])).unwrap_err().index(), Some(0));
+    assert!(Bvh::build_periodic(&points, -1.0).is_err() && Bvh::build_periodic(&points, [1.0, 1.0, 1.0]).is_err());
+    assert!(Bvh::build_periodic(&table(4, &[0.0; 4]), [1.0, 1.0, 1.0]).is_err());
 }

@@ -2,7 +2,8 @@
 //! and periodic.
 
 use common::random::Random;
-use ropewalk::{Boundary, Dbscan, ErrorKind, Fof, Hdbscan};
+use ropewalk::geometry::Boundary;
+use ropewalk::{Dbscan, ErrorKind, Fof, Hdbscan};
 use ropewalk_table::{Points, Table};
 
 /// Returns multiples of 1/64, which are exact in 32 bits.

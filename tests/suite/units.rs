@@ -2,8 +2,9 @@
 //! `src/work.rs` checks that the cost is the same.
 
 use common::random::Random;
+use ropewalk::cluster::DbscanAlgorithm;
 use ropewalk::reference::{fof_all_pairs, fof_bins};
-use ropewalk::{Bvh, Dbscan, DbscanAlgorithm, Fof, Nearest, Scalar, Sphere};
+use ropewalk::{Bvh, Dbscan, Fof, Nearest, Scalar, Sphere};
 
 /// Returns points whose coordinates are multiples of 2^-16, so that they are exact in any unit and some distances
 /// tie.
@@ -44,8 +45,8 @@ fn answers<S: Scalar, const D: usize>(points: &[[S; D]], unit: f64, periodic: bo
         let balls: Vec<_> = points.iter().map(|&center| Sphere::new(center, radius)).collect();
         answers.push(ids(&bvh.count_all(&balls)));
         for algorithm in [DbscanAlgorithm::Fdbscan, DbscanAlgorithm::DenseBox] {
-            for min_pts in [2, 5] {
-                let dbscan = Dbscan::new(radius, min_pts).algorithm(algorithm);
+            for min_samples in [2, 5] {
+                let dbscan = Dbscan::new(radius, min_samples).algorithm(algorithm);
                 answers.push(labels(dbscan.run_on(&bvh).unwrap().as_slice()));
             }
         }

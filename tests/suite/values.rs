@@ -6,9 +6,9 @@ use std::ops::ControlFlow;
 use std::sync::Mutex;
 
 use common::random::Random;
-use ropewalk::{
-    Aabb, Bounded, Bvh, Distance, ErrorKind, HitBy, Nearest, Neighbor, Query, Scalar, Space, Sphere, ValueBvh,
-};
+use ropewalk::geometry::{Distance, HitBy, Query, Space};
+use ropewalk::search::Neighbor;
+use ropewalk::{Aabb, Bounded, Bvh, ErrorKind, Nearest, Scalar, Sphere, ValueBvh};
 
 /// A user-defined shape: the segment between two corners of a box, whose distance differs much from that of the box.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -41,7 +41,7 @@ pub(crate) fn status(work: impl FnOnce() -> Result<()>) -> c_int {
                 ErrorKind::Memory => types::MEMORY,
                 ErrorKind::Rank => types::COMMUNICATION,
                 ErrorKind::Internal => types::BUG,
-                _ => types::REFUSED,
+                _ => types::INVALID,
             };
             (status, error.to_string())
         }

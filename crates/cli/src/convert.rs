@@ -15,7 +15,7 @@ use super::threads::start_threads;
 
 pub fn run(args: &Args) -> Result<String, Failure> {
     start_threads(args.threads)?;
-    let named = SnapshotFormat::of(&args.out);
+    let named = SnapshotFormat::from_path(&args.out);
     let format = match (args.format, named) {
         (Some(format), Ok(named)) if format != named => {
             return Err(format!("OUT {}: --format contradicts the ending of the name", args.out.display()).into());

@@ -26,7 +26,7 @@ pub fn run(args: &Args) -> Result<String, Failure> {
         [&args.out, &args.plot, &args.points.json].into_iter().flatten().map(AsRef::as_ref).collect();
     // Create the outputs first, so that a file that cannot be written is an error before hours of work.
     let mut outputs = Outputs::files(&targets, &[&args.points.file])?;
-    let column = args.out.as_ref().map(|out| Column::of("--out", out)).transpose()?;
+    let column = args.out.as_ref().map(|out| Column::new("--out", out)).transpose()?;
     let format = args.plot.as_ref().map(|plot| picture_format("--plot", plot)).transpose()?;
 
     let mut phases = Phases::default();
@@ -41,12 +41,11 @@ pub fn run(args: &Args) -> Result<String, Failure> {
         #[cfg(feature = "gpu")]
         Device::Gpu(device) => {
             let there = phases.run("upload", || DevicePoints::new(points, args.points.periodic, device))?;
-            let dbscan =
-                ropewalk::gpu::Dbscan::new(args.eps, args.min_pts).algorithm(args.algorithm.into()).star(args.star);
+            let dbscan = ropewalk::gpu::Dbscan::from(on_host(args));
             on_device!(DevicePoints, &there, points => phases.run("find clusters", || dbscan.run(points)?.read()))?
         }
     };
-    let counts = Counts::of(&labels);
+    let counts = Counts::new(&labels);
     if let (Some(path), Some(column)) = (&args.out, column) {
         phases.run("labels", || {
             let labels = input::of_rows(labels.as_slice(), &snapshot.skipped, -1);
@@ -74,7 +73,7 @@ pub fn run(args: &Args) -> Result<String, Failure> {
         summary.both("device", args.device.to_string(), args.device.to_string());
     }
     summary.both("eps", short(args.eps), args.eps);
-    summary.both("min_pts", args.min_pts.to_string(), args.min_pts);
+    summary.both("min_samples", args.min_samples.to_string(), args.min_samples);
     summary.value("star", args.star);
     summary.both("clusters", grouped(counts.clusters), counts.clusters);
     summary.both("core", share(counts.core, counts.points), counts.core);
@@ -89,7 +88,10 @@ pub fn run(args: &Args) -> Result<String, Failure> {
 }
 
 pub fn on_host(args: &Args) -> Dbscan {
-    Dbscan::new(args.eps, args.min_pts).algorithm(args.algorithm.into()).star(args.star).periodic(args.points.periodic)
+    Dbscan::new(args.eps, args.min_samples)
+        .algorithm(args.algorithm.into())
+        .star(args.star)
+        .periodic(args.points.periodic)
 }
 
 /// The numbers of points of each kind.
@@ -103,7 +105,7 @@ struct Counts {
 }
 
 impl Counts {
-    fn of(labels: &Labels) -> Self {
+    fn new(labels: &Labels) -> Self {
         let points = labels.as_slice().len();
         let core = (0..points).into_par_iter().filter(|&i| labels.is_core(i)).count();
         let noise = labels.n_noise();
@@ -126,9 +128,9 @@ impl Counts {
         [
             format!("{name}: {} points, {clusters}", grouped(self.points)),
             format!(
-                "eps {}, min_pts {}{place}; {} core, {} border, {} noise",
+                "eps {}, min_samples {}{place}; {} core, {} border, {} noise",
                 short(args.eps),
-                args.min_pts,
+                args.min_samples,
                 grouped(self.core),
                 grouped(self.border),
                 grouped(self.noise)

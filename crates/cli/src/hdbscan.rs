@@ -4,7 +4,8 @@ use std::fmt::Write;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
-use ropewalk::{Error, Hdbscan, HdbscanClusters};
+use ropewalk::cluster::HdbscanClusters;
+use ropewalk::{Error, Hdbscan};
 use ropewalk_io::AtomicFile;
 #[cfg(feature = "gpu")]
 use ropewalk_table::{DevicePoints, on_device};
@@ -131,7 +132,7 @@ struct ColumnOutput<'a>(Option<(&'a PathBuf, Column)>);
 
 impl<'a> ColumnOutput<'a> {
     fn new(option: &str, path: &'a Option<PathBuf>) -> Result<Self, Failure> {
-        Ok(Self(path.as_ref().map(|path| Column::of(option, path).map(|column| (path, column))).transpose()?))
+        Ok(Self(path.as_ref().map(|path| Column::new(option, path).map(|column| (path, column))).transpose()?))
     }
 
     /// Writes the values. They are computed only if there is a file.

@@ -2,8 +2,7 @@
 
 use std::path::Path;
 
-use ropewalk::interpolate::SmoothingKernel;
-use ropewalk::{InverseDistance, MovingLeastSquares, Sph};
+use ropewalk::interpolate::{InverseDistance, MovingLeastSquares, SmoothingKernel, Sph};
 use ropewalk_io::Fields;
 use ropewalk_table::{Interpolation, interpolator};
 
@@ -26,7 +25,7 @@ pub fn run(args: &Args) -> Result<String, Failure> {
     let targets: Vec<&Path> =
         [Some(&args.out), args.points.json.as_ref()].into_iter().flatten().map(AsRef::as_ref).collect();
     let mut outputs = Outputs::files(&targets, &[&args.points.file, &args.values, &args.targets])?;
-    let out = Column::of("--out", &args.out)?;
+    let out = Column::new("--out", &args.out)?;
 
     let mut phases = Phases::default();
     let input::PointsInput { mut snapshot, outside } = input::points(&args.points, &mut phases)?;

@@ -29,7 +29,7 @@ pub fn run(args: &Args) -> Result<String, Failure> {
     let targets: Vec<&Path> =
         [&args.out, &args.plot, &args.points.json].into_iter().flatten().map(AsRef::as_ref).collect();
     let mut outputs = Outputs::files(&targets, &[&args.points.file])?;
-    let column = args.out.as_ref().map(|out| Column::of("--out", out)).transpose()?;
+    let column = args.out.as_ref().map(|out| Column::new("--out", out)).transpose()?;
     let format = args.plot.as_ref().map(|plot| picture_format("--plot", plot)).transpose()?;
 
     let mut phases = Phases::default();
@@ -48,7 +48,7 @@ pub fn run(args: &Args) -> Result<String, Failure> {
         let core = sorted.partition_point(|&distance| distance <= eps);
         (short(eps), percent(core as f64, n as f64))
     });
-    let min_pts = args.k.saturating_add(1);
+    let min_samples = args.k.saturating_add(1);
     if let (Some(path), Some(column)) = (&args.out, column) {
         phases.run("distances", || {
             outputs.write(path, |out| match column {
@@ -60,7 +60,7 @@ pub fn run(args: &Args) -> Result<String, Failure> {
     if let (Some(path), Some(format)) = (&args.plot, format) {
         phases.run("picture", || -> Result<(), Failure> {
             let found = match &advice {
-                Some((_, core)) => format!("; at the knee, {core} are core with min_pts = {min_pts}"),
+                Some((_, core)) => format!("; at the knee, {core} are core with min_samples = {min_samples}"),
                 None => "; no clear knee".into(),
             };
             let title = format!("{} points{found}", grouped(n as u64));
@@ -70,8 +70,8 @@ pub fn run(args: &Args) -> Result<String, Failure> {
     }
     let mut summary = Summary::default();
     summary.describe(&snapshot, &args.points, outside);
-    summary.both("k", format!("{}, for min_pts {min_pts}", args.k), args.k);
-    summary.value("min_pts", min_pts);
+    summary.both("k", format!("{}, for min_samples {min_samples}", args.k), args.k);
+    summary.value("min_samples", min_samples);
     match &advice {
         Some((eps, core)) => {
             summary.line("eps to try", format!("{eps}, the knee: {core} of the points are core"));

@@ -1,8 +1,8 @@
 //! Pictures of the largest halos: `ropewalk halos --gallery` with all kinds of centres, and `--profiles`.
 
-use ropewalk::halo::Profile;
+use ropewalk::geometry::Space;
+use ropewalk::halo::{Centers, Profile};
 use ropewalk::units::Quantity;
-use ropewalk::{Centers, Space};
 use ropewalk_pipeline::{CenterKind, Largest, Pipeline};
 use ropewalk_plot::{GalleryPanel, ProfilePanel};
 

@@ -3,7 +3,8 @@
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
-use ropewalk::{Nearest, Neighbor};
+use ropewalk::Nearest;
+use ropewalk::search::Neighbor;
 
 use super::args::{Knn, Pairs};
 use super::failure::Failure;
@@ -21,8 +22,8 @@ pub fn knn(args: &Knn) -> Result<String, Failure> {
     let inputs: Vec<&Path> =
         [Some(&args.points.file), args.queries.as_ref()].into_iter().flatten().map(AsRef::as_ref).collect();
     let mut outputs = Outputs::files(&targets, &inputs)?;
-    let out = Column::of("--out", &args.out)?;
-    let distances = args.distances.as_ref().map(|path| Column::of("--distances", path)).transpose()?;
+    let out = Column::new("--out", &args.out)?;
+    let distances = args.distances.as_ref().map(|path| Column::new("--distances", path)).transpose()?;
 
     let mut phases = Phases::default();
     let input::PointsInput { mut snapshot, outside } = input::points(&args.points, &mut phases)?;
@@ -84,15 +85,15 @@ pub fn pairs(args: &Pairs) -> Result<String, Failure> {
     start_threads(args.points.threads)?;
     let targets = targets([Some(&args.out), args.distances.as_ref(), args.points.json.as_ref()]);
     let mut outputs = Outputs::files(&targets, &[&args.points.file])?;
-    let out = Column::of("--out", &args.out)?;
-    let distances = args.distances.as_ref().map(|path| Column::of("--distances", path)).transpose()?;
+    let out = Column::new("--out", &args.out)?;
+    let distances = args.distances.as_ref().map(|path| Column::new("--distances", path)).transpose()?;
 
     let mut phases = Phases::default();
     let input::PointsInput { snapshot, outside } = input::points(&args.points, &mut phases)?;
     let points = &snapshot.points;
     let found = phases.run("pairs", || ropewalk_table::pairs(points, args.radius, args.points.periodic))?;
     let lengths: Vec<f64> =
-        found.distances2.iter().map(|&distance2| ropewalk::distance_from_square(distance2)).collect();
+        found.distances2.iter().map(|&distance2| ropewalk::geometry::distance_from_square(distance2)).collect();
     phases.run("write", || -> Result<(), Failure> {
         outputs.write(&args.out, |file| match out {
             Column::Npy => Ok::<_, Failure>(ropewalk_io::write_npy_u32_to(file, found.indices.as_slice(), 2)?),

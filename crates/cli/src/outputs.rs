@@ -49,7 +49,7 @@ impl Outputs {
 
     /// Creates outputs in existing directories, for a run that reads `inputs`.
     pub fn files(targets: &[&Path], inputs: &[&Path]) -> Result<Self, Failure> {
-        let mut outputs = Self::new(Rc::new(Inputs::of(inputs)));
+        let mut outputs = Self::new(Rc::new(Inputs::from_paths(inputs)));
         for target in targets {
             outputs.reserve(target)?;
             AtomicFile::remove_stale(
@@ -64,7 +64,7 @@ impl Outputs {
     ///
     /// Errors: an output that is the same file as another output or an input.
     pub fn reserve(&mut self, target: &Path) -> Result<(), Failure> {
-        let identity = Identity::of_output(target);
+        let identity = Identity::from_output(target);
         if self.inputs.contain(&identity) {
             return Err(format!("{}: the output would replace the input", target.display()).into());
         }

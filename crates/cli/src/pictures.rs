@@ -1,15 +1,13 @@
 //! The pictures of `ropewalk halos`, and their titles.
 
-use ropewalk::Particles;
-use ropewalk::halo::MassFunction;
-use ropewalk::halo::Universe;
+use ropewalk::halo::{MassFunction, Particles, Universe};
 use ropewalk::units::{Factors, Quantity};
 use ropewalk_io::{Masses, Snapshot};
 use ropewalk_pipeline::Pipeline;
 use ropewalk_plot::{AxisUnits, PictureFormat, Projection, Style};
 use ropewalk_table::Catalog;
 use ropewalk_table::columns::{Meta, write_ecsv};
-use ropewalk_table::{Expected, MassCounts};
+use ropewalk_table::{ExpectedMassFunction, MassCounts};
 
 use super::args::{self, Halos as Args};
 use super::dimensions::with_rows;
@@ -292,7 +290,11 @@ fn dendrogram(args: &Args, catalog: &Catalog, units: &AxisUnits, pipeline: &Pipe
 }
 
 /// Returns the expected mass functions in the snapshot's units, or the reason why there are none.
-fn expected(snapshot: &Snapshot, universe: &Universe, measured: &MassCounts) -> Result<Vec<Expected>, String> {
+fn expected(
+    snapshot: &Snapshot,
+    universe: &Universe,
+    measured: &MassCounts,
+) -> Result<Vec<ExpectedMassFunction>, String> {
     if snapshot.masses == Masses::Unknown {
         return Err("the snapshot has no masses".into());
     }
@@ -305,10 +307,10 @@ fn expected(snapshot: &Snapshot, universe: &Universe, measured: &MassCounts) -> 
     masses.extend(measured.edges());
     masses.sort_by(f64::total_cmp);
     masses.dedup();
-    let curve = |name: &str, function| -> Result<Expected, String> {
+    let curve = |name: &str, function| -> Result<ExpectedMassFunction, String> {
         let numbers = universe.halos_above(&masses, function).map_err(|error| error.to_string())?;
         let points = masses.iter().zip(numbers).map(|(&mass, number)| [mass, number]).collect();
-        Ok(Expected { name: name.into(), points })
+        Ok(ExpectedMassFunction { name: name.into(), points })
     };
     Ok(vec![
         curve("Warren et al. 2006", MassFunction::Warren2006)?,

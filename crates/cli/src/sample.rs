@@ -55,7 +55,7 @@ fn write_gadget_file(args: &Args, sample: &Sample, table: Table<f32>) -> ropewal
 
 /// Returns the format of `--format`, or that of the ending of the name. Refuses endings that contradict `--format`.
 fn format(args: &Args) -> Result<SampleFormat, Failure> {
-    let named = Column::of("--out", &args.out).map(|column| match column {
+    let named = Column::new("--out", &args.out).map(|column| match column {
         Column::Npy => SampleFormat::Npy,
         Column::Csv => SampleFormat::Csv,
     });

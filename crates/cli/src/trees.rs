@@ -2,7 +2,8 @@
 
 use std::path::Path;
 
-use ropewalk::{Dendrogram, MinimumSpanningTree, SpanningTree};
+use ropewalk::MinimumSpanningTree;
+use ropewalk::cluster::{Dendrogram, SpanningTree};
 use ropewalk_io::{Points, Snapshot, Table};
 #[cfg(feature = "gpu")]
 use ropewalk_table::{DevicePoints, on_device};
@@ -28,8 +29,8 @@ pub fn emst(args: &Emst) -> Result<String, Failure> {
         .collect();
     // Create the outputs first, so that a file that cannot be written is an error before hours of work.
     let mut outputs = Outputs::files(&targets, &[&args.spanned.points.file])?;
-    let edges = Column::of("--out", &args.out)?;
-    let weights = args.weights.as_ref().map(|path| Column::of("--weights", path)).transpose()?;
+    let edges = Column::new("--out", &args.out)?;
+    let weights = args.weights.as_ref().map(|path| Column::new("--weights", path)).transpose()?;
 
     let mut phases = Phases::default();
     let read = PointsAndTree::new(&args.spanned, device, &mut phases)?;
@@ -64,7 +65,7 @@ pub fn linkage(args: &Linkage) -> Result<String, Failure> {
     let targets: Vec<&Path> =
         [Some(&args.out), args.spanned.points.json.as_ref()].into_iter().flatten().map(AsRef::as_ref).collect();
     let mut outputs = Outputs::files(&targets, &[&args.spanned.points.file])?;
-    let column = Column::of("--out", &args.out)?;
+    let column = Column::new("--out", &args.out)?;
 
     let mut phases = Phases::default();
     let read = PointsAndTree::new(&args.spanned, Device::Cpu, &mut phases)?;

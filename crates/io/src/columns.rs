@@ -184,9 +184,9 @@ pub(super) fn points<'a>(
 ) -> Result<Points> {
     let dim = pieces.first().map_or(3, |columns| columns.iter().map(|column| column.width).sum());
     Ok(if pieces.iter().flatten().all(|column| column.number.is_narrow_float()) {
-        Points::F32(Table::of(dim, gather(reading, path, pieces, factor)?))
+        Points::F32(Table::from_valid(dim, gather(reading, path, pieces, factor)?))
     } else {
-        Points::F64(Table::of(dim, gather(reading, path, pieces, factor)?))
+        Points::F64(Table::from_valid(dim, gather(reading, path, pieces, factor)?))
     })
 }
 
@@ -214,7 +214,7 @@ pub(super) fn sum(reading: &Reading<'_>, columns: &[Column<'_>]) -> Result<MassS
             let first = share.start + at.start as u64 * step;
             let mut values = vec![0.0; (share.end - first).min(step) as usize * column.width];
             whole.read(first, &mut values)?;
-            Ok(MassSum::of(&values))
+            Ok(MassSum::from_values(&values))
         });
         sums.into_iter().try_for_each(|sum| sum.map(|sum| total.merge(&sum)))?;
     }

@@ -40,7 +40,7 @@ pub struct TypeContents {
     pub particle_type: Option<u8>,
     /// The name of the type in the file: `PartType1`, `gas`.
     pub name: String,
-    /// The number of particles.
+    /// The number of particles of the type.
     pub count: u64,
     /// The mass of each particle, in the file's unit, if all have the same mass.
     pub mass: Option<f64>,
@@ -53,7 +53,7 @@ pub struct TypeContents {
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[non_exhaustive]
 pub struct Field {
-    /// The name in the file.
+    /// The name of the field in the file.
     pub name: String,
     /// The number type of the values: `f32`, `u64`.
     pub number: String,
@@ -87,14 +87,14 @@ pub enum Role {
 
 impl Role {
     /// Returns the role of `column`: the one whose list of columns contains it.
-    pub(crate) fn of(column: usize, roles: &[(Self, &[usize])]) -> Self {
+    pub(crate) fn from_column(column: usize, roles: &[(Self, &[usize])]) -> Self {
         roles.iter().find(|(_, columns)| columns.contains(&column)).map_or(Self::Other, |&(role, _)| role)
     }
 }
 
 impl Contents {
     /// Returns the contents of a table that has been read.
-    pub(super) fn of_table(path: &Path, table: &Snapshot) -> Self {
+    pub(super) fn from_table(path: &Path, table: &Snapshot) -> Self {
         let number = |points: &Points| if let Points::F32(_) = points { "f32" } else { "f64" };
         let mut fields =
             vec![Field::new("coordinates", number(&table.points), table.points.dim() as u64, Role::Position)];

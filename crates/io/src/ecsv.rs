@@ -166,7 +166,7 @@ impl Header {
     ///
     /// Errors: coordinates or velocities with different units, or of which only some have a known unit; a box,
     /// redshift, cosmology or mass that cannot be read.
-    pub(super) fn of(path: &Path, values: &[Scalar], coordinates: &[String]) -> Result<Self> {
+    pub(super) fn new(path: &Path, values: &[Scalar], coordinates: &[String]) -> Result<Self> {
         let refuse = |message: String| Error::file(path, message);
         let columns = columns(values);
         let find = |name: &String| {
@@ -192,7 +192,7 @@ impl Header {
         let masses = named(&["mass"]);
         let length = Measure::Length(coordinates.iter().find_map(|column| column.unit.as_deref()));
         let mass = masses.first().map_or(Measure::Unknown, |column| Measure::Mass(column.unit.as_deref()));
-        let [redshift, omega_m, omega_lambda, h] = ENTRIES.map(|name| entries.number(&[name], Measure::Pure));
+        let [redshift, omega_m, omega_lambda, h] = ENTRIES.map(|name| entries.number(&[name], Measure::Dimensionless));
         let particle_mass = entries.number(&["particle_mass"], mass).map_err(refuse)?;
         if particle_mass.is_some() && masses.is_empty() {
             notes.push("particle_mass in the header is not used: the table has no column named mass".into());
@@ -254,7 +254,7 @@ enum Measure<'a> {
     Length(Option<&'a str>),
     Mass(Option<&'a str>),
     /// A number without a unit.
-    Pure,
+    Dimensionless,
     /// No column has this quantity.
     Unknown,
 }
@@ -270,7 +270,7 @@ impl Measure<'_> {
             Self::Length(Some(unit)) => (is_same::<LengthUnit>(text, unit), format!("coordinates in {unit}")),
             Self::Mass(Some(unit)) => (is_same::<MassUnit>(text, unit), format!("masses in {unit}")),
             Self::Mass(None) => (false, "masses without a unit".into()),
-            Self::Pure => (["", "dimensionless", "1", "redshift"].contains(&text), "it has no unit".into()),
+            Self::Dimensionless => (["", "dimensionless", "1", "redshift"].contains(&text), "it has no unit".into()),
         };
         if is_right { Ok(()) } else { Err(format!("has {key} in {}, but {columns}", shorten(text.as_bytes()))) }
     }
@@ -434,7 +434,7 @@ mod tests {
     fn boxes_of_a_header() {
         let of = |meta: &str| {
             let text = format!("datatype:\n- {{name: x, unit: kpc}}\n- {{name: y, unit: kpc}}\nmeta: !!omap\n{meta}\n");
-            Header::of(Path::new("a"), &values(&text).unwrap(), &[]).map(|header| header.box_size)
+            Header::new(Path::new("a"), &values(&text).unwrap(), &[]).map(|header| header.box_size)
         };
         assert_eq!(of("- {box_size: 10}").unwrap(), Some(10.0));
         assert_eq!(of("- {BoxSize: '10.0'}").unwrap(), Some(10.0));

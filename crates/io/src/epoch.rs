@@ -44,7 +44,7 @@ fn agree(scale_factor: f64, redshift: f64) -> bool {
 }
 
 impl Epoch {
-    pub(super) fn of(entries: &EpochEntries) -> Self {
+    pub(super) fn new(entries: &EpochEntries) -> Self {
         let none = |redshift| Self { redshift, ..Self::default() };
         let comoving = |a: f64, redshift: Option<f64>| Self {
             scale_factor: Some(a),
@@ -129,7 +129,7 @@ mod tests {
             (EpochEntries { scale_factor: Some(0.5), ..of(Some(1e-3), None) }, Some(0.5), Some(1.0)),
         ];
         for (entries, scale_factor, redshift) in certain {
-            assert_eq!(Epoch::of(&entries), Epoch { scale_factor, redshift, doubt: None }, "{entries:?}");
+            assert_eq!(Epoch::new(&entries), Epoch { scale_factor, redshift, doubt: None }, "{entries:?}");
         }
     }
 
@@ -144,7 +144,7 @@ mod tests {
             comoving,
             EpochEntries { scale_factor: Some(0.5), ..of(Some(0.5), Some(3.0)) },
         ] {
-            let epoch = Epoch::of(&entries);
+            let epoch = Epoch::new(&entries);
             assert!(matches!(epoch.doubt, Some(Doubt::Conflict(_))) && epoch.scale_factor.is_none(), "{entries:?}");
         }
         let matter = |time, redshift| EpochEntries { has_matter: true, ..of(time, redshift) };
@@ -153,7 +153,7 @@ mod tests {
             (matter(Some(0.25), Some(0.0)), None),
             (of(None, Some(3.0)), Some(0.25)),
         ] {
-            let epoch = Epoch::of(&entries);
+            let epoch = Epoch::new(&entries);
             assert!(matches!(epoch.doubt, Some(Doubt::Assumed(_))), "{entries:?}");
             assert_eq!(epoch.scale_factor, scale_factor, "{entries:?}");
         }

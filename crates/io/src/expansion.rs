@@ -34,7 +34,7 @@ impl Expansion {
     /// Returns the terms that a header states. `number` looks up a number by one of several names.
     ///
     /// Errors: those of `number`.
-    pub(super) fn of(mut number: impl FnMut(&[&str]) -> Result<Option<f64>>) -> Result<Self> {
+    pub(super) fn new(mut number: impl FnMut(&[&str]) -> Result<Option<f64>>) -> Result<Self> {
         Ok(Self {
             w_0: number(&W_0)?,
             w_a: number(&W_A)?,
@@ -91,7 +91,7 @@ mod tests {
     fn note(terms: &[(&str, f64)], redshift: f64) -> Option<String> {
         let background = Background { omega_m: Some(0.3), omega_lambda: Some(0.7), h: Some(0.7) };
         let number = |names: &[&str]| Ok(terms.iter().find(|(name, _)| names.contains(name)).map(|(_, value)| *value));
-        Expansion::of(number).unwrap().note(&background, Some(redshift))
+        Expansion::new(number).unwrap().note(&background, Some(redshift))
     }
 
     #[test]

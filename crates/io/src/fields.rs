@@ -13,7 +13,7 @@ use crate::read_file::read_all;
 use crate::reading::Reading;
 use crate::{Points, ReadOptions};
 
-/// The values of fields.
+/// The columns of numbers that [`read_fields`] reads from a table: names and values, one row per row of the table.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Fields {

@@ -47,7 +47,7 @@ impl Header {
     pub(super) fn epoch(&self) -> Epoch {
         let has_matter = self.omega_m > 0.0;
         let (time, redshift) = (Some(self.time), Some(self.redshift));
-        Epoch::of(&EpochEntries { time, redshift, has_matter, ..EpochEntries::default() })
+        Epoch::new(&EpochEntries { time, redshift, has_matter, ..EpochEntries::default() })
     }
 
     /// The unit of the stored velocities.

@@ -120,27 +120,28 @@ impl Default for ReadOptions {
 }
 
 impl ReadOptions {
-    /// Sets [`ReadOptions::types`].
+    /// Selects the particle types to read, numbered as in Gadget; all types if empty. Sets [`ReadOptions::types`].
     #[must_use]
     pub fn types(mut self, types: impl IntoIterator<Item = u8>) -> Self {
         self.types = types.into_iter().collect();
         self
     }
 
-    /// Sets [`ReadOptions::velocities`].
+    /// Requests velocities, if the file has them, or with `false` skips them. Sets [`ReadOptions::velocities`].
     #[must_use]
     pub fn velocities(mut self, wanted: bool) -> Self {
         self.velocities = wanted;
         self
     }
 
-    /// Sets [`ReadOptions::ids`].
+    /// Requests particle ids, if the file has them, or with `false` skips them. Sets [`ReadOptions::ids`].
     #[must_use]
     pub fn ids(mut self, wanted: bool) -> Self {
         self.ids = wanted;
         self
     }
 
+    /// Allows files that have ids for only some of the requested particle types, or with `false` makes them an error.
     /// Sets [`ReadOptions::partial_ids`].
     #[must_use]
     pub fn partial_ids(mut self, allowed: bool) -> Self {
@@ -148,14 +149,15 @@ impl ReadOptions {
         self
     }
 
-    /// Sets [`ReadOptions::masses`].
+    /// Requests particle masses, if the file has them, or with `false` skips them. Sets [`ReadOptions::masses`].
     #[must_use]
     pub fn masses(mut self, wanted: bool) -> Self {
         self.masses = wanted;
         self
     }
 
-    /// Sets [`ReadOptions::coordinates_only`]; if it is `true`, velocities, ids and masses are not read in any format.
+    /// Selects the coordinates alone: if `only` is `true`, velocities, ids and masses are not read in any format. Sets
+    /// [`ReadOptions::coordinates_only`].
     ///
     /// ```
     /// use ropewalk_io::{ReadOptions, read_from};
@@ -171,15 +173,16 @@ impl ReadOptions {
         if only { self.velocities(false).ids(false).masses(false) } else { self }
     }
 
-    /// Sets [`ReadOptions::subsample`].
+    /// Selects a reproducible sample with this fraction of the particles, above 0 and at most 1. Sets
+    /// [`ReadOptions::subsample`].
     #[must_use]
     pub fn subsample(mut self, fraction: f64) -> Self {
         self.subsample = Some(fraction);
         self
     }
 
-    /// Sets [`ReadOptions::part`]: the index of the part, from 0, and the number of parts. The rows of all parts,
-    /// concatenated, are the rows of the whole reading.
+    /// Selects the part with index `part`, from 0, of the rows divided into `parts` parts. The rows of all parts,
+    /// concatenated, are the rows of the whole reading. Sets [`ReadOptions::part`].
     ///
     /// ```
     /// use ropewalk_io::{ReadOptions, read_from};
@@ -195,14 +198,15 @@ impl ReadOptions {
         self
     }
 
-    /// Sets [`ReadOptions::columns`].
+    /// Selects the columns of a table that are coordinates, by name or by number from 1. Sets [`ReadOptions::columns`].
     #[must_use]
     pub fn columns<T: Into<String>>(mut self, columns: impl IntoIterator<Item = T>) -> Self {
         self.columns = columns.into_iter().map(Into::into).collect();
         self
     }
 
-    /// Sets [`ReadOptions::skip_missing`].
+    /// Leaves out rows of a text table with missing values, or with `false` makes such values an error. Sets
+    /// [`ReadOptions::skip_missing`].
     ///
     /// ```
     /// use ropewalk_io::{ReadOptions, read_from};
@@ -218,28 +222,31 @@ impl ReadOptions {
         self
     }
 
-    /// Sets [`ReadOptions::velocity_unit`].
+    /// Sets the unit of the file's velocities, which overrides the unit that the file states:
+    /// [`ReadOptions::velocity_unit`].
     #[must_use]
     pub fn velocity_unit(mut self, unit: VelocityUnit) -> Self {
         self.velocity_unit = Some(unit);
         self
     }
 
-    /// Sets [`ReadOptions::redshift`].
+    /// Sets the redshift, which overrides that of the header: [`ReadOptions::redshift`].
     #[must_use]
     pub fn redshift(mut self, redshift: f64) -> Self {
         self.redshift = Some(redshift);
         self
     }
 
-    /// Sets [`ReadOptions::open`].
+    /// Treats a periodic box that is not a cube as open space, or with `false` makes it an error. Sets
+    /// [`ReadOptions::open`].
     #[must_use]
     pub fn open(mut self, open: bool) -> Self {
         self.open = open;
         self
     }
 
-    /// Sets [`ReadOptions::single_part`].
+    /// Selects a single file of a split snapshot, without the others, or with `false` the whole snapshot. Sets
+    /// [`ReadOptions::single_part`].
     #[must_use]
     pub fn single_part(mut self, single: bool) -> Self {
         self.single_part = single;

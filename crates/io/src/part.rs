@@ -33,8 +33,8 @@ pub struct Part {
 }
 
 impl Part {
-    /// The rows of this part of `total`: from `total * index / count` to `total * (index + 1) / count`. If `count` is
-    /// 0, all rows.
+    /// Returns the rows of this part of `total` rows: from `total * index / count` to `total * (index + 1) / count`. If
+    /// `count` is 0, returns all rows.
     pub fn rows(self, total: u64) -> Range<u64> {
         // A part of `total` does not exceed `total`, which is a `u64`.
         let at = |index: u128| (u128::from(total) * index / self.count.max(1) as u128).min(total.into()) as u64;
@@ -87,7 +87,7 @@ pub(super) struct RowRange {
 }
 
 impl RowRange {
-    pub(super) fn of(part: Part, all: u64, keep: &Keep) -> Self {
+    pub(super) fn new(part: Part, all: u64, keep: &Keep) -> Self {
         if keep.is_all() {
             let rows = part.rows(all);
             return Self { all, range: rows.clone(), rows, total: all };
@@ -141,7 +141,7 @@ mod tests {
         for count in [1, 2, 7] {
             let mut end = 0;
             for index in 0..count {
-                let places = RowRange::of(Part { index, count }, all, &keep);
+                let places = RowRange::new(Part { index, count }, all, &keep);
                 let own: Vec<u64> = places.range.clone().filter(|&place| keep.keeps(place)).collect();
                 assert_eq!(places.total, kept.len() as u64);
                 assert_eq!(own, kept[places.rows.start as usize..places.rows.end as usize]);

@@ -77,7 +77,7 @@ pub fn read_from(
     options: &ReadOptions,
     progress: Option<OnProgress<'_>>,
 ) -> Result<Snapshot> {
-    let temp_file = TempFile::of(reader, name.as_ref())?;
+    let temp_file = TempFile::from_reader(reader, name.as_ref())?;
     let reading = Reading::new(options, progress)?;
     reading.mark_copy();
     read_all(temp_file.path(), reading).map_err(|error| error.renamed(temp_file.path(), name.as_ref()))

@@ -41,7 +41,7 @@ struct Stamp {
 }
 
 impl Stamp {
-    fn of(meta: &Metadata) -> Self {
+    fn new(meta: &Metadata) -> Self {
         Self { len: meta.len(), modified: meta.modified().ok() }
     }
 }
@@ -111,7 +111,7 @@ impl<'a> Reading<'a> {
     /// error.
     pub(super) fn watch(&self, path: &Path, meta: Metadata) -> Result<()> {
         let mut stamps = self.stamps.lock().unwrap_or_else(PoisonError::into_inner);
-        let now = Stamp::of(&meta);
+        let now = Stamp::new(&meta);
         if *stamps.entry(path.to_path_buf()).or_insert(now) == now { Ok(()) } else { Err(changed(path)) }
     }
 
@@ -206,9 +206,9 @@ impl<'a> Reading<'a> {
     /// this range.
     pub(super) fn places(&self, all: u64) -> Range<u64> {
         let Some(part) = self.part else { return 0..all };
-        let places = self.places.get_or_init(|| RowRange::of(part, all, &self.keep));
+        let places = self.places.get_or_init(|| RowRange::new(part, all, &self.keep));
         // All columns have the same number of rows.
-        if places.all == all { places.range.clone() } else { RowRange::of(part, all, &self.keep).range }
+        if places.all == all { places.range.clone() } else { RowRange::new(part, all, &self.keep).range }
     }
 
     /// Returns this part's share of `all`, the list of all rows that are kept.
@@ -261,7 +261,7 @@ impl<'a> Reading<'a> {
     pub(super) fn finish(self) -> Result<()> {
         for (path, stamp) in self.stamps.into_inner().unwrap_or_else(PoisonError::into_inner) {
             let meta = std::fs::metadata(&path).map_err(|error| Error::io(&path, "cannot read metadata", error))?;
-            if Stamp::of(&meta) != stamp {
+            if Stamp::new(&meta) != stamp {
                 return Err(changed(&path));
             }
         }

@@ -10,7 +10,7 @@ use crate::{Format, Points, Slice};
 #[derive(Clone, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Masses {
-    /// All masses are equal.
+    /// The mass of every particle, if all masses are equal.
     Equal(f64),
     /// One mass per point, in the order of the points.
     Each(Vec<f64>),
@@ -43,7 +43,8 @@ impl TypeRun {
     pub(super) const DARK: u8 = 1;
 }
 
-/// The contents of a file. All arrays with one value per point have the length and the order of `points`.
+/// The points of a file with their types, velocities, ids and masses, and the information in its header. All arrays
+/// with one value per point have the length and the order of `points`.
 #[derive(Clone, PartialEq)]
 #[non_exhaustive]
 pub struct Snapshot {
@@ -69,7 +70,7 @@ pub struct Snapshot {
     /// The types whose particles have no ids, ascending, if other types have ids
     /// ([`ReadOptions::partial_ids`](crate::ReadOptions::partial_ids)).
     pub types_without_ids: Vec<u8>,
-    /// Particle masses.
+    /// The masses of the particles, in the file's unit.
     pub masses: Masses,
     /// The mass of all particles in the file, including types and particles that were not read. `None` if masses are
     /// unknown. Also `None` in a part ([`ReadOptions::part`](crate::ReadOptions::part)) whose share is in
@@ -173,16 +174,17 @@ impl Snapshot {
             types_without_ids: self.types_without_ids.clone(),
             subsample: self.subsample,
             one_of_files: self.one_of_files,
-            ..Self::new(Points::F32(ropewalk_table::points::Table::of(3, vec![])))
+            ..Self::new(Points::F32(ropewalk_table::points::Table::from_valid(3, vec![])))
         }
     }
 
-    /// The number of points of the whole before the first of these points: 0, unless they are a part.
+    /// Returns the number of points of the whole snapshot that precede the first of these points: 0, unless they are a
+    /// part.
     pub fn first_row(&self) -> u64 {
         self.slice.as_ref().map_or(0, |slice| slice.first)
     }
 
-    /// The number of points of the whole, of which these points may be a part.
+    /// Returns the number of points of the whole snapshot, of which these points may be a part.
     pub fn total_rows(&self) -> u64 {
         self.slice.as_ref().map_or(self.points.len() as u64, |slice| slice.total)
     }
@@ -211,8 +213,8 @@ impl Snapshot {
         of_type
     }
 
-    /// Returns `true` if the types carry information: some differ from 1 (dark matter), the type that readers assign
-    /// in formats without types.
+    /// Returns `true` if any particle has a type other than 1 (dark matter). Readers assign type 1 to all particles of
+    /// formats without types.
     ///
     /// ```
     /// use ropewalk_io::{Points, Snapshot, Table, TypeRun};

@@ -13,7 +13,7 @@ pub struct Species<'a> {
     pub positions: &'a Points,
     /// Peculiar velocities, three components per particle.
     pub velocities: Option<&'a Points>,
-    /// Particle ids.
+    /// The ids of the particles.
     pub ids: Option<&'a [u64]>,
     /// Particle masses. Equal masses are written to the header, others to a block in the precision of the positions.
     pub masses: &'a Masses,

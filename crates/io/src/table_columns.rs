@@ -218,7 +218,7 @@ impl Columns {
             (Role::Mass, self.mass.as_slice()),
             (Role::Type, self.type_column.as_slice()),
         ];
-        Role::of(column, &roles)
+        Role::from_column(column, &roles)
     }
 
     /// Removes the roles that a caller does not request. If the caller uses only coordinates and `is_by_name`, lists

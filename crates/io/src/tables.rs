@@ -32,7 +32,7 @@ pub enum TableFormat {
     Parquet,
 }
 
-/// The extensions that [`TableFormat::of`] recognises.
+/// The extensions that [`TableFormat::from_path`] recognises.
 #[cfg(feature = "parquet")]
 const ENDINGS: &str = ".ecsv, .csv, .hdf5, .h5 and .parquet";
 #[cfg(not(feature = "parquet"))]
@@ -45,14 +45,14 @@ impl TableFormat {
     /// ```
     /// use ropewalk_io::TableFormat;
     ///
-    /// assert_eq!(TableFormat::of("out/halos.HDF5")?, TableFormat::Hdf5);
-    /// assert!(TableFormat::of("halos.txt").is_err());
+    /// assert_eq!(TableFormat::from_path("out/halos.HDF5")?, TableFormat::Hdf5);
+    /// assert!(TableFormat::from_path("halos.txt").is_err());
     /// # Ok::<(), ropewalk::Error>(())
     /// ```
     ///
     /// # Errors
     /// Another extension, or none.
-    pub fn of(path: impl AsRef<Path>) -> Result<Self> {
+    pub fn from_path(path: impl AsRef<Path>) -> Result<Self> {
         let path = path.as_ref();
         match ending(path).as_str() {
             "ecsv" => Ok(Self::Ecsv),
@@ -120,7 +120,7 @@ impl<'a> TableWriter<'a> {
         self
     }
 
-    /// Sets the entries for the header. Plain CSV has no header, so they are omitted there.
+    /// Sets the named entries of the table's header. Plain CSV has no header, so they are omitted there.
     #[must_use]
     pub fn meta(mut self, meta: &'a [(&'a str, Meta)]) -> Self {
         self.meta = meta;
@@ -135,7 +135,7 @@ impl<'a> TableWriter<'a> {
         self
     }
 
-    /// Writes the table.
+    /// Writes the table in the given format to `out`.
     ///
     /// # Errors
     /// If `out` fails; if columns differ in length; if there are members, and the format is not HDF5. In HDF5, also
@@ -260,7 +260,7 @@ mod tests {
         assert!(error(TableWriter::new(&columns), TableFormat::Hdf5).contains("column x has 1 values"));
         let columns = [Column::new("a/b", Values::Numbers(vec![]))];
         assert!(error(TableWriter::new(&columns), TableFormat::Hdf5).contains("\"a/b\""));
-        let message = TableFormat::of("halos").unwrap_err().to_string();
+        let message = TableFormat::from_path("halos").unwrap_err().to_string();
         assert_eq!(message, format!("halos: unknown extension; use {ENDINGS}"));
     }
 }

@@ -56,12 +56,12 @@ fn scratch(name: &Path) -> Result<(File, TempFile)> {
 
 impl TempFile {
     /// Copies all bytes of `reader` into a file. Error messages name the input `name`.
-    pub(super) fn of(reader: impl Read, name: &Path) -> Result<Self> {
+    pub(super) fn from_reader(reader: impl Read, name: &Path) -> Result<Self> {
         Self::checked(reader, name, |_| Ok(()))
     }
 
-    /// Copies as [`TempFile::of`] does, with a limit. `check` is called once per [`STEP`] bytes, and returns an error if
-    /// that number of bytes is too large.
+    /// Copies as [`TempFile::from_reader`] does, with a limit. `check` is called once per [`STEP`] bytes, and returns
+    /// an error if that number of bytes is too large.
     fn checked(reader: impl Read, name: &Path, check: impl Fn(u64) -> Result<()>) -> Result<Self> {
         let (mut file, temp_file) = scratch(name)?;
         let (mut reader, mut buffer, mut bytes) = (Cancellable(reader), vec![0; 1 << 18], 0);

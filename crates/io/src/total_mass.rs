@@ -16,7 +16,7 @@ pub(super) struct TotalMass {
 impl TotalMass {
     /// Returns the sum for lists of masses that cannot be read.
     pub(super) fn broken() -> Self {
-        Self { share: Some(MassSum::broken()), ..Self::default() }
+        Self { share: Some(MassSum::non_finite()), ..Self::default() }
     }
 
     /// Adds `sum` to this part's share.

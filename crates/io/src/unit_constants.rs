@@ -18,7 +18,7 @@ pub struct Cgs {
 }
 
 impl Cgs {
-    pub fn of(conversion: &Conversion) -> Self {
+    pub fn new(conversion: &Conversion) -> Self {
         Self {
             length: conversion.length * MPC * 100.0,
             mass: conversion.mass * 1e10 * GRAMS,
@@ -43,7 +43,7 @@ impl Cgs {
             Quantity::Density => [-3.0, 1.0, 0.0, -3.0, 2.0, self.mass / self.length.powi(3)],
             Quantity::NumberDensity => [-3.0, 0.0, 0.0, -3.0, 3.0, self.length.powi(-3)],
             // Zero means no unit.
-            Quantity::Pure => [0.0; 6],
+            Quantity::Dimensionless => [0.0; 6],
         };
         values
             .attribute("a_scaling", a)

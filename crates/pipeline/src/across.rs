@@ -11,7 +11,7 @@ use std::cmp::Reverse;
 #[cfg(not(feature = "gpu"))]
 use ropewalk::Scalar as Coordinate;
 use ropewalk::cluster::{Fof, Hop};
-use ropewalk::distributed::{self, AttachedPoints, Communicator, Domain, agree};
+use ropewalk::distributed::{self, AttachedPoints, Communicator, DomainOptions, agree};
 #[cfg(feature = "gpu")]
 use ropewalk::gpu::Coordinate;
 use ropewalk::halo::NoCenter;
@@ -26,7 +26,7 @@ use crate::others::OtherTypes;
 use crate::overdensity_across::{AllParticles, RegionParticles, SingleProcessOrder};
 use crate::shared::{Processor, RankHalos};
 use crate::shared_state::{Step, begin, single_rank_error};
-use crate::{Attached, Finder, Found, Measured, Note, Pipeline};
+use crate::{Attached, Finder, FoundHalos, Measured, Note, Pipeline};
 
 /// A finder of halos across ranks.
 enum FinderAcross {
@@ -38,7 +38,7 @@ enum FinderAcross {
 
 impl<'a> Pipeline<'a> {
     /// Finds the halos of all ranks. Collective.
-    pub(super) fn find_across(&self, place: Processor) -> Result<Found<'a>> {
+    pub(super) fn find_across(&self, place: Processor) -> Result<FoundHalos<'a>> {
         let (ranks, part, census) = (self.ranks, self.snapshot, &self.whole.census);
         begin(ranks, Step::Finding)?;
         if !matches!(place, Processor::Cpu) && matches!(self.options.finder, Finder::Hop(_)) {
@@ -54,14 +54,14 @@ impl<'a> Pipeline<'a> {
         };
         check_clusters(halos.labels().n_clusters() as usize)?;
         let ids = match census.has_ids {
-            true => halos.bring(ranks, part.ids.as_deref().unwrap_or_default())?,
+            true => halos.send_column(ranks, part.ids.as_deref().unwrap_or_default())?,
             false => halos.indices().to_vec(),
         };
         let mut members = gathered(ranks, &halos, part, census, census.uses_f64(), ids)?;
         members.matter = self.whole.about.matter;
         let owned = halos.owned().clone();
         let shared = RankHalos { halos, members, around, place };
-        Ok(Found { shared: Some(Box::new(shared)), ..Found::of(owned) })
+        Ok(FoundHalos { shared: Some(Box::new(shared)), ..FoundHalos::new(owned) })
     }
 
     /// Finds the halos of `positions`. If spheres or profiles are requested and there are no other particles, also
@@ -71,16 +71,14 @@ impl<'a> Pipeline<'a> {
         positions: &[[S; 3]],
         place: Processor,
     ) -> Result<(distributed::Halos, Option<RegionParticles<'a, S>>)> {
-        let (ranks, period, min_members) = (self.ranks, self.whole.period, self.options.min_members);
-        let length = self.whole.scales.linking_length;
+        let (ranks, period) = (self.ranks, self.whole.period);
+        let fof = Fof::new(self.whole.scales.linking_length).min_members(self.options.min_members);
         let finder = match (&self.options.finder, place) {
             (Finder::Hop(hop), _) => FinderAcross::Hop(self.hop_across(hop)),
             (Finder::AdaptaHop { .. }, _) => return Err(single_rank_error("AdaptaHOP")),
-            (Finder::FriendsOfFriends, Processor::Cpu) => FinderAcross::Fof(Fof::new(length).min_members(min_members)),
+            (Finder::FriendsOfFriends, Processor::Cpu) => FinderAcross::Fof(fof),
             #[cfg(feature = "gpu")]
-            (Finder::FriendsOfFriends, Processor::Device(device)) => {
-                FinderAcross::OnDevice(ropewalk::gpu::Fof::new(length).min_members(min_members), device)
-            }
+            (Finder::FriendsOfFriends, Processor::Device(device)) => FinderAcross::OnDevice(fof.into(), device),
         };
         if self.others.is_some() || !self.needs_regions() {
             let halos = match finder {
@@ -91,12 +89,12 @@ impl<'a> Pipeline<'a> {
             };
             return Ok((halos, None));
         }
-        let domain = Domain::new(ranks, positions, period)?;
+        let domain = DomainOptions::new().periodic(period).distribute(ranks, positions)?;
         let halos = match finder {
             FinderAcross::Hop(hop) => hop.run_on_domain(&domain)?,
             FinderAcross::Fof(fof) => fof.run_on_domain(&domain)?,
             #[cfg(feature = "gpu")]
-            FinderAcross::OnDevice(fof, device) => fof.halos_on_domain(&domain, device)?,
+            FinderAcross::OnDevice(fof, device) => fof.run_on_domain(&domain, device)?,
         };
         let masses = &self.whole.census.masses;
         Ok((halos, Some(RegionParticles::new(ranks, domain, &each(self.snapshot), masses, None)?)))
@@ -126,7 +124,7 @@ impl<'a> Pipeline<'a> {
             halos.attach(ranks, narrow(&linked.points), narrow(&part.points), length, period)?
         };
         // A particle without an id gets its index among all particles of its type on all ranks.
-        let ids = points.bring(ranks, &ids_or_places(part, &others.before))?;
+        let ids = points.send_column(ranks, &ids_or_places(part, &others.before))?;
         let mut joined = gathered(ranks, &points, part, census, census.has_wide_points, ids)?;
         joined.types_without_ids = vec![];
         if self.needs_regions() {
@@ -159,7 +157,7 @@ impl<'a> Pipeline<'a> {
         let (ranks, linked) = (self.ranks, self.snapshot.points.len());
         let order =
             SingleProcessOrder { all: starts(ranks, linked + others.points.len())?, linked: starts(ranks, linked)? };
-        let domain = Domain::new(ranks, rows, self.whole.period)?;
+        let domain = DomainOptions::new().periodic(self.whole.period).distribute(ranks, rows)?;
         RegionParticles::new(ranks, domain, masses, &Masses::Each(vec![]), Some(order))
     }
 
@@ -169,7 +167,7 @@ impl<'a> Pipeline<'a> {
     ///
     /// # Errors
     /// If a rank has ended.
-    pub fn gather(&self, found: &Found<'_>, measured: &Measured) -> Result<Option<Measured>> {
+    pub fn gather(&self, found: &FoundHalos<'_>, measured: &Measured) -> Result<Option<Measured>> {
         let (ranks, Measured { catalog, notes, .. }) = (self.ranks, measured);
         let Some(shared) = &found.shared else { return Ok(Some(measured.clone())) };
         let index = |members: &[u32]| members.first().map_or(u64::MAX, |&at| shared.halos.indices()[at as usize]);

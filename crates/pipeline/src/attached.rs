@@ -26,7 +26,7 @@ pub(super) fn list_names(kind: u8) -> [&'static str; 2] {
 pub struct Attached<'a> {
     /// The label of each particle, -1 for none, in the order of the snapshot of
     /// [`Pipeline::attaching`](super::Pipeline::attaching). Labels are those of
-    /// [`Found::labels`](super::Found::labels). [`Snapshot::of_type`] returns those of one type.
+    /// [`FoundHalos::labels`](super::FoundHalos::labels). [`Snapshot::of_type`] returns those of one type.
     pub labels: Vec<i32>,
     /// For each type, the number and the mass of its particles in each halo.
     pub(super) sums: BTreeMap<u8, Sums>,

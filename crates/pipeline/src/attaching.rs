@@ -37,7 +37,7 @@ impl<'a> Pipeline<'a> {
         begin(ranks, Step::Attaching)?;
         let before = counts_before(ranks, others)?;
         agree(ranks, check_others(linked, others, &before))?;
-        let census = Census::of(ranks, others)?.of_others();
+        let census = Census::new(ranks, others)?.of_others();
         let n = whole.census.n + census.n;
         let checked = match whole.period.filter(is_box) {
             _ if whole.census.n > 0 && census.n > 0 && whole.census.lacks_masses() != census.lacks_masses() => {
@@ -60,7 +60,7 @@ impl<'a> Pipeline<'a> {
         let volume = whole.scales.volume;
         let share = known.share_of_matter(ranks, parts, volume)?;
         let sets = known.particle_sets(ranks, parts, joins(self.options), !whole.census.lacks_masses())?;
-        whole.scales = agree(ranks, Scales::of(self.options.linking_length, whole.census.n, volume, share))?;
+        whole.scales = agree(ranks, Scales::new(self.options.linking_length, whole.census.n, volume, share))?;
         whole.sets = sets;
         let types_without_ids = types_without_ids(others, &census);
         self.others = Some(OtherTypes { part: others, census, outside, before, types_without_ids });

@@ -30,7 +30,7 @@ pub(super) struct Census {
 impl Census {
     /// Takes the census of all ranks. Columns that only some ranks have are an error on all; ranks without particles
     /// are ignored. Collective.
-    pub fn of(ranks: &dyn Communicator, part: &Snapshot) -> Result<Self> {
+    pub fn new(ranks: &dyn Communicator, part: &Snapshot) -> Result<Self> {
         let own = part.points.len() as u64;
         let n = reduce(ranks, own, Reduction::Sum)?;
         // Ranks without particles are ignored, unless no rank has particles.

@@ -9,13 +9,13 @@ use ropewalk::reference::{PoissonGrid, most_bound_a_star, most_bound_poisson};
 
 use super::group_set::OnDevice;
 use super::state::with_particles;
-use super::{CenterKind, Found, Pipeline};
+use super::{CenterKind, FoundHalos, Pipeline};
 
 impl Pipeline<'_> {
     /// Finds the centres of all halos, on the device that found them if there is one.
     pub(super) fn centers(
         &self,
-        found: &Found<'_>,
+        found: &FoundHalos<'_>,
         on_device: Option<&OnDevice<'_>>,
         kind: CenterKind,
     ) -> Result<Centers> {

@@ -174,7 +174,7 @@ impl Spheres<'_> {
         if self.with_spin {
             columns.push((
                 "spin",
-                Quantity::Pure,
+                Quantity::Dimensionless,
                 of_sphere(|row| row.spin.unwrap_or(f64::NAN)),
                 "spin of the members within the first sphere, with their angular momentum and their mass: Bullock et al. 2001, equation 5",
             ));
@@ -182,19 +182,19 @@ impl Spheres<'_> {
         columns.extend([
             (
                 "axis_ratio_b",
-                Quantity::Pure,
+                Quantity::Dimensionless,
                 of_halo(|row| row.axis_ratio_b),
                 "middle axis over the longest: roots of the second moments of the members' mass about the centre, which are not those about the centre of mass",
             ),
             (
                 "axis_ratio_c",
-                Quantity::Pure,
+                Quantity::Dimensionless,
                 of_halo(|row| row.axis_ratio_c),
                 "shortest axis over the longest: roots of the second moments of the members' mass about the centre, which are not those about the centre of mass",
             ),
             (
                 "center_offset",
-                Quantity::Pure,
+                Quantity::Dimensionless,
                 of_sphere(|row| row.center_offset),
                 "distance of the centre of mass from the centre, in radii of the first sphere",
             ),

@@ -13,7 +13,7 @@ use ropewalk_table::{Catalog, Halo};
 
 use super::particles::particles_of;
 use super::state::with_particles;
-use super::{Found, Pipeline};
+use super::{FoundHalos, Pipeline};
 use crate::errors;
 use crate::overdensity_across::Spheres;
 
@@ -88,7 +88,7 @@ impl Pipeline<'_> {
     /// spheres.
     pub(super) fn structure(
         &self,
-        found: &Found<'_>,
+        found: &FoundHalos<'_>,
         centers: &Centers,
         spheres: &[SphericalOverdensity],
         gravity: f64,
@@ -105,7 +105,7 @@ impl Pipeline<'_> {
 
     /// Returns mass, mean position and motion of each halo over its linked members and attached particles, in the
     /// order of `found`. `None` without attached particles.
-    pub(super) fn halos_of_all(&self, found: &Found<'_>) -> Result<Option<Vec<Halo>>> {
+    pub(super) fn halos_of_all(&self, found: &FoundHalos<'_>) -> Result<Option<Vec<Halo>>> {
         let Some(all) = found.attached.is_some().then(|| self.all()).flatten() else { return Ok(None) };
         let halos = self.halos_with_attached(found)?;
         let catalog = with_all!(self, all, |particles| Catalog::new(&halos, &particles))?;
@@ -117,7 +117,7 @@ impl Pipeline<'_> {
     }
 
     /// Returns the halos with their attached particles as members, among all particles together.
-    fn halos_with_attached(&self, found: &Found<'_>) -> Result<Halos> {
+    fn halos_with_attached(&self, found: &FoundHalos<'_>) -> Result<Halos> {
         let first = self.points.len() as u32;
         let (mut offsets, mut members) = (vec![0], vec![]);
         for (halo, linked) in found.halos.iter().enumerate() {
@@ -149,9 +149,9 @@ fn uses_f64(linked: &Points, others: &Snapshot) -> bool {
 fn joined(a: &Points, b: &Points, uses_f64: bool) -> Points {
     match (a, b) {
         (Points::F32(a), Points::F32(b)) if !uses_f64 => {
-            Points::F32(Table::of(3, [a.as_slice(), b.as_slice()].concat()))
+            Points::F32(Table::from_valid(3, [a.as_slice(), b.as_slice()].concat()))
         }
-        (a, b) => Points::F64(Table::of(3, [a, b].map(wide).concat())),
+        (a, b) => Points::F64(Table::from_valid(3, [a, b].map(wide).concat())),
     }
 }
 

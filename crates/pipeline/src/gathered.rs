@@ -17,18 +17,18 @@ use crate::census::Census;
 /// The route of this rank's particles to the ranks that own their halos.
 pub(super) trait Route {
     /// Sends a column and returns the values of the received particles. Collective.
-    fn bring<T: Pod + Send + Sync>(&self, ranks: &dyn Communicator, column: &[T]) -> Result<Vec<T>>;
+    fn send_column<T: Pod + Send + Sync>(&self, ranks: &dyn Communicator, column: &[T]) -> Result<Vec<T>>;
 }
 
 impl Route for Halos {
-    fn bring<T: Pod + Send + Sync>(&self, ranks: &dyn Communicator, column: &[T]) -> Result<Vec<T>> {
-        Halos::bring(self, ranks, column)
+    fn send_column<T: Pod + Send + Sync>(&self, ranks: &dyn Communicator, column: &[T]) -> Result<Vec<T>> {
+        Halos::send_column(self, ranks, column)
     }
 }
 
 impl Route for AttachedPoints {
-    fn bring<T: Pod + Send + Sync>(&self, ranks: &dyn Communicator, column: &[T]) -> Result<Vec<T>> {
-        AttachedPoints::bring(self, ranks, column)
+    fn send_column<T: Pod + Send + Sync>(&self, ranks: &dyn Communicator, column: &[T]) -> Result<Vec<T>> {
+        AttachedPoints::send_column(self, ranks, column)
     }
 }
 
@@ -55,10 +55,10 @@ pub(super) fn gathered(
             runs.iter_mut().for_each(|run| run.count = all.points.len());
             runs
         }
-        _ => runs_of(&census.kinds, route.bring(ranks, &type_of_each(part))?),
+        _ => runs_of(&census.kinds, route.send_column(ranks, &type_of_each(part))?),
     };
     all.masses = match &census.masses {
-        Masses::Each(_) => Masses::Each(route.bring(ranks, &each(part))?),
+        Masses::Each(_) => Masses::Each(route.send_column(ranks, &each(part))?),
         same => same.clone(),
     };
     Ok(all)
@@ -69,9 +69,9 @@ fn vectors(ranks: &dyn Communicator, route: &impl Route, column: Option<&Points>
     Ok(if uses_f64 {
         let table = column.map(wide);
         let rows = table.as_ref().map_or(&[][..], |table| rows(table));
-        Points::F64(Table::of(3, route.bring(ranks, rows)?.into_flattened()))
+        Points::F64(Table::from_valid(3, route.send_column(ranks, rows)?.into_flattened()))
     } else {
-        Points::F32(Table::of(3, route.bring(ranks, column.map_or(&[][..], narrow))?.into_flattened()))
+        Points::F32(Table::from_valid(3, route.send_column(ranks, column.map_or(&[][..], narrow))?.into_flattened()))
     })
 }
 

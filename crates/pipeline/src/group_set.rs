@@ -11,10 +11,10 @@ use super::Attached;
 use super::shared::RankHalos;
 
 /// The halos that a pipeline has found.
-pub struct Found<'a> {
+pub struct FoundHalos<'a> {
     /// The halos of this rank. With AdaptaHOP these are all halos and subhalos, each with its nested subhalos:
     /// [`Subhalos::nested`]. Across ranks, members are indices into [`distributed::Halos::indices`] of
-    /// [`Found::across`].
+    /// [`FoundHalos::across`].
     pub halos: Halos,
     /// The hierarchy of halos and subhalos, if AdaptaHOP found them.
     pub subhalos: Option<Subhalos>,
@@ -32,9 +32,9 @@ pub struct Found<'a> {
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Unbound {
-    /// The structure of each of [`Found::halos`].
+    /// The structure of each of [`FoundHalos::halos`].
     pub rows: Vec<BoundStructure>,
-    /// The mass of each of [`Found::halos`] before unbinding, including nested subhalos.
+    /// The mass of each of [`FoundHalos::halos`] before unbinding, including nested subhalos.
     pub found_masses: Vec<f64>,
     /// The number of halos and subhalos that were dropped.
     pub n_dissolved: usize,
@@ -42,9 +42,9 @@ pub struct Unbound {
     pub n_particles: usize,
 }
 
-impl Found<'_> {
+impl FoundHalos<'_> {
     /// Returns halos without any further data.
-    pub(super) fn of(halos: Halos) -> Self {
+    pub(super) fn new(halos: Halos) -> Self {
         Self { halos, subhalos: None, unbound: None, attached: None, density: None, on_device: None, shared: None }
     }
 
@@ -83,8 +83,8 @@ impl Found<'_> {
 /// A function that finds the centres of all halos on a device.
 pub(super) type OnDevice<'a> = Box<dyn Fn(Center) -> Result<Centers> + 'a>;
 
-impl fmt::Debug for Found<'_> {
+impl fmt::Debug for FoundHalos<'_> {
     fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
-        f.debug_struct("Found").field("halos", &self.halos).field("on_device", &self.on_device.is_some()).finish()
+        f.debug_struct("FoundHalos").field("halos", &self.halos).field("on_device", &self.on_device.is_some()).finish()
     }
 }

@@ -6,15 +6,15 @@ use ropewalk::halo::{AdaptaHop, Subhalos};
 use ropewalk_io::Masses;
 
 use super::state::with_particles;
-use super::{Found, Pipeline, Unbound};
+use super::{FoundHalos, Pipeline, Unbound};
 
 impl<'a> Pipeline<'a> {
     /// Finds the halos and the density of each particle.
-    pub(super) fn find_by_hop(&self, hop: &Hop) -> Result<Found<'a>> {
+    pub(super) fn find_by_hop(&self, hop: &Hop) -> Result<FoundHalos<'a>> {
         let hop = self.with_particles_of(hop);
         let chains = with_particles!(self, |positions, _particles| hop.chains(positions))?;
         let halos = hop.run_on_chains(&chains)?;
-        Ok(Found { density: Some(chains.into_density()), ..Found::of(halos) })
+        Ok(FoundHalos { density: Some(chains.into_density()), ..FoundHalos::new(halos) })
     }
 
     /// Returns the finder with box, volume, masses and minimum number of members of the pipeline.
@@ -28,7 +28,7 @@ impl<'a> Pipeline<'a> {
     }
 
     /// Finds the halos and subhalos, each with its nested subhalos.
-    pub(super) fn find_by_adaptahop(&self, finder: &AdaptaHop) -> Result<Found<'a>> {
+    pub(super) fn find_by_adaptahop(&self, finder: &AdaptaHop) -> Result<FoundHalos<'a>> {
         let mut finder = finder.clone().periodic(self.whole.period).min_members(self.options.min_members);
         finder = finder.volume(self.whole.scales.effective_volume());
         if let Some(masses) = self.masses() {
@@ -37,7 +37,7 @@ impl<'a> Pipeline<'a> {
         let found = with_particles!(self, |positions, _particles| finder.run(positions))?;
         let Some(unbinding) = &self.whole.unbinding else {
             let halos = found.nested();
-            return Ok(Found { subhalos: Some(found), ..Found::of(halos) });
+            return Ok(FoundHalos { subhalos: Some(found), ..FoundHalos::new(halos) });
         };
         let bound = with_particles!(self, |_positions, particles| found.unbind(&particles, unbinding))?;
         let subhalos = bound.structures;
@@ -51,6 +51,6 @@ impl<'a> Pipeline<'a> {
             rows: bound.rows,
         };
         let halos = subhalos.nested();
-        Ok(Found { subhalos: Some(subhalos), unbound: Some(unbound), ..Found::of(halos) })
+        Ok(FoundHalos { subhalos: Some(subhalos), unbound: Some(unbound), ..FoundHalos::new(halos) })
     }
 }

@@ -10,7 +10,7 @@ use ropewalk_table::columns::{Column, Values};
 use crate::members::HaloKey;
 use crate::options::CenterKind;
 use crate::overdensity_across::{SphereRequest, Spheres};
-use crate::{Found, Pipeline};
+use crate::{FoundHalos, Pipeline};
 
 /// The number of shells of a profile.
 const SHELLS: usize = 20;
@@ -19,7 +19,7 @@ const SHELLS: usize = 20;
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Largest {
-    /// The halos, with members as in [`Found::halos`].
+    /// The halos, with members as in [`FoundHalos::halos`].
     pub halos: Halos,
     /// The tag of each halo.
     pub tags: Vec<u64>,
@@ -53,8 +53,9 @@ impl Pipeline<'_> {
     /// on this rank. Collective.
     ///
     /// # Errors
-    /// As [`CenterFinder::run`](ropewalk::CenterFinder::run) and [`overdensities`](ropewalk::halo::overdensities).
-    pub fn largest(&self, found: &Found<'_>, catalog: &Catalog, count: usize) -> Result<Largest> {
+    /// As [`CenterFinder::run`](ropewalk::halo::CenterFinder::run) and
+    /// [`overdensities`](ropewalk::halo::overdensities).
+    pub fn largest(&self, found: &FoundHalos<'_>, catalog: &Catalog, count: usize) -> Result<Largest> {
         let hosts: Vec<usize> = (0..catalog.order().len()).filter(|&row| catalog.is_host(row)).take(count).collect();
         let all = self.in_catalogue(found, catalog, &hosts)?;
         let all = &all[..count.min(all.len())];
@@ -85,7 +86,7 @@ impl Pipeline<'_> {
     ///
     /// # Errors
     /// As [`profiles`](ropewalk::halo::profiles).
-    pub fn profiles(&self, found: &Found<'_>, largest: &Largest) -> Result<Vec<Profile>> {
+    pub fn profiles(&self, found: &FoundHalos<'_>, largest: &Largest) -> Result<Vec<Profile>> {
         let radii: Vec<f64> = largest.r200c.iter().map(|radius| radius.unwrap_or(0.0)).collect();
         let (centers, how) = (&largest.centers, self.how_profiles());
         match found.shared.as_ref().map(|shared| &shared.around) {
@@ -100,7 +101,7 @@ impl Pipeline<'_> {
     /// `None` if the options request neither overdensities nor profiles. Collective.
     pub(super) fn spheres(
         &self,
-        found: &Found<'_>,
+        found: &FoundHalos<'_>,
         halos: &Halos,
         centers: &Centers,
         thresholds: &[f64],
@@ -156,7 +157,7 @@ pub fn profile_columns(prefix: &str, tags: &[u64], profiles: &[Profile]) -> Vec<
     vec![
         column(
             &format!("{prefix}_tag"),
-            Quantity::Pure,
+            Quantity::Dimensionless,
             integers(&|(tag, ..)| tag),
             "tag of the halo, as in the catalogue",
         ),
@@ -174,7 +175,7 @@ pub fn profile_columns(prefix: &str, tags: &[u64], profiles: &[Profile]) -> Vec<
         ),
         column(
             "shell_count",
-            Quantity::Pure,
+            Quantity::Dimensionless,
             integers(&|(.., shell)| shell.count as u64),
             "number of particles in the shell, of all particles read",
         ),
@@ -186,7 +187,12 @@ pub fn profile_columns(prefix: &str, tags: &[u64], profiles: &[Profile]) -> Vec<
             "mass over the volume of the shell",
         ),
         column("enclosed_mass", Quantity::Mass, numbers(&|_, shell| shell.enclosed), "mass within the outer radius"),
-        column("shell_fitted", Quantity::Pure, is_fitted, "1 if the NFW profile is fitted to the shell, otherwise 0"),
+        column(
+            "shell_fitted",
+            Quantity::Dimensionless,
+            is_fitted,
+            "1 if the NFW profile is fitted to the shell, otherwise 0",
+        ),
         column(
             "resolved_radius",
             Quantity::Length,
@@ -213,22 +219,27 @@ pub fn profile_columns(prefix: &str, tags: &[u64], profiles: &[Profile]) -> Vec<
             of_fit(|fit| fit.density_error),
             "standard deviation of nfw_characteristic_density",
         ),
-        column("nfw_concentration", Quantity::Pure, of_fit(|fit| fit.concentration), "R200c over the scale radius"),
+        column(
+            "nfw_concentration",
+            Quantity::Dimensionless,
+            of_fit(|fit| fit.concentration),
+            "R200c over the scale radius",
+        ),
         column(
             "nfw_concentration_error",
-            Quantity::Pure,
+            Quantity::Dimensionless,
             of_fit(|fit| fit.concentration_error),
             "standard deviation of nfw_concentration for a fixed R200c",
         ),
         column(
             "nfw_chi2",
-            Quantity::Pure,
+            Quantity::Dimensionless,
             of_fit(|fit| fit.chi2),
             "sum over the fitted shells of the squared deviation of the mass over its variance",
         ),
         column(
             "nfw_shells",
-            Quantity::Pure,
+            Quantity::Dimensionless,
             integers(&|(_, profile, _)| profile.fit.map_or(0, |fit| fit.shells as u64)),
             "number of fitted shells; nfw_chi2 has two degrees of freedom fewer",
         ),

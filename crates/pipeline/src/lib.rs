@@ -3,7 +3,7 @@
 //! - in: a [`Snapshot`], read by [`ropewalk_io::read`] or made of points ([`Snapshot::new`]), and [`Options`]
 //! - out: an [`Output`] with halos, catalogue, centres, profiles and notes. The caller writes files, draws pictures
 //!   and prints
-//! - cost: that of its parts, [`Fof`], [`CenterFinder`](ropewalk::CenterFinder),
+//! - cost: that of its parts, [`Fof`], [`CenterFinder`](ropewalk::halo::CenterFinder),
 //!   [`overdensities`](ropewalk::halo::overdensities) and [`profiles`](ropewalk::halo::profiles)
 //!
 //! The snapshot is not copied, nor are tables that it shares ([`Table::shared`](ropewalk_io::Table::shared)), unless
@@ -64,7 +64,7 @@ mod particle_types;
 mod shared_state;
 
 pub use attached::Attached;
-pub use group_set::{Found, Unbound};
+pub use group_set::{FoundHalos, Unbound};
 pub use largest::{Largest, LargestProfiles, profile_columns};
 pub use linking_length::Scales;
 pub use meta::Note;
@@ -88,7 +88,7 @@ use shared::Processor;
 ///
 /// # Errors
 /// - as [`Options::check`] and [`Pipeline::new`]
-/// - as [`Fof::run`], [`CenterFinder::run`](ropewalk::CenterFinder::run) and
+/// - as [`Fof::run`], [`CenterFinder::run`](ropewalk::halo::CenterFinder::run) and
 ///   [`overdensities`](ropewalk::halo::overdensities)
 /// - a column that the catalogue does not have
 pub fn run(snapshot: &Snapshot, options: &Options) -> Result<Output> {
@@ -101,7 +101,7 @@ pub fn run(snapshot: &Snapshot, options: &Options) -> Result<Output> {
     };
     let profiles = largest.as_ref().map_or(Ok(vec![]), |largest| pipeline.profiles(&found, largest))?;
     let (meta, universe) = (pipeline.meta(), pipeline.whole.universe);
-    let Found { halos, subhalos, .. } = found;
+    let FoundHalos { halos, subhalos, .. } = found;
     Ok(Output { halos, subhalos, catalog, centers, largest, profiles, meta, notes, universe })
 }
 
@@ -110,7 +110,7 @@ impl<'a> Pipeline<'a> {
     ///
     /// # Errors
     /// As [`Fof::run`], [`Hop::run`](ropewalk::Hop::run), or [`AdaptaHop::run`](ropewalk::AdaptaHop::run).
-    pub fn find(&self) -> Result<Found<'a>> {
+    pub fn find(&self) -> Result<FoundHalos<'a>> {
         if self.ranks.size() > 1 {
             return self.find_across(Processor::Cpu);
         }
@@ -123,7 +123,7 @@ impl<'a> Pipeline<'a> {
             .min_members(self.options.min_members)
             .periodic(self.whole.period);
         let halos = with_particles!(self, |positions, _particles| fof.run(positions))?;
-        Ok(Found::of(halos))
+        Ok(FoundHalos::new(halos))
     }
 
     /// Measures the halos: catalogue, centres, spheres, and the structure inside. Collective.
@@ -132,11 +132,11 @@ impl<'a> Pipeline<'a> {
     /// rank; [`Pipeline::gather`] returns the rows of all ranks. Ranks exchange data only for spheres.
     ///
     /// # Errors
-    /// - as [`Catalog::new`], [`CenterFinder::run`](ropewalk::CenterFinder::run) and
+    /// - as [`Catalog::new`], [`CenterFinder::run`](ropewalk::halo::CenterFinder::run) and
     ///   [`overdensities`](ropewalk::halo::overdensities)
     /// - a column of the options that does not exist
     /// - particles of [`Pipeline::attaching`] that [`Pipeline::attach`] has not attached
-    pub fn measure(&self, found: &Found<'_>) -> Result<Measured> {
+    pub fn measure(&self, found: &FoundHalos<'_>) -> Result<Measured> {
         if self.others.is_some() && self.joins() && found.attached.is_none() {
             let message = "the other particles are not attached to the halos; call `attach` before `measure`";
             return Err(Error::missing("attach", message));
@@ -158,7 +158,7 @@ impl<'a> Pipeline<'a> {
     }
 
     /// Finds the centres of this rank's halos on its device, if several ranks have found halos on devices.
-    fn device_of(&self, found: &Found<'_>) -> Result<Option<OnDevice<'_>>> {
+    fn device_of(&self, found: &FoundHalos<'_>) -> Result<Option<OnDevice<'_>>> {
         match found.shared.as_ref().map_or(Processor::Cpu, |shared| shared.place) {
             Processor::Cpu => Ok(None),
             #[cfg(feature = "gpu")]
@@ -167,7 +167,7 @@ impl<'a> Pipeline<'a> {
     }
 
     /// Measures everything that needs the members of halos only, that is, all except spheres and structure.
-    fn members_of(&self, found: &Found<'_>, on_device: Option<&OnDevice<'_>>) -> Result<Measured> {
+    fn members_of(&self, found: &FoundHalos<'_>, on_device: Option<&OnDevice<'_>>) -> Result<Measured> {
         let (halos, options) = (&found.halos, self.options);
         let mut catalog = with_particles!(self, |_positions, particles| Catalog::new(halos, &particles))?;
         catalog = catalog.units(self.whole.universe.known_units()).prefix(options.finder.column_prefix());
@@ -209,7 +209,12 @@ impl<'a> Pipeline<'a> {
     }
 
     /// Adds the spheres about the centres, and the structure of halos, which depends on them.
-    fn add_spheres(&self, found: &Found<'_>, all: &overdensity_across::Spheres, measured: &mut Measured) -> Result<()> {
+    fn add_spheres(
+        &self,
+        found: &FoundHalos<'_>,
+        all: &overdensity_across::Spheres,
+        measured: &mut Measured,
+    ) -> Result<()> {
         let Measured { catalog, centers, notes } = measured;
         let Some(centers) = centers else { return Ok(()) };
         let universe = &self.whole.universe;

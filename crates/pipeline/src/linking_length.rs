@@ -25,7 +25,7 @@ pub struct Scales {
 
 impl Scales {
     /// Returns the scales of `n` particles in a volume; `share` is [`Scales::share_of_matter`].
-    pub(super) fn of(linking_length: LinkingLength, n: u64, volume: f64, share: Option<f64>) -> Result<Self> {
+    pub(super) fn new(linking_length: LinkingLength, n: u64, volume: f64, share: Option<f64>) -> Result<Self> {
         let scales = Self { linking_length: 0.0, separations: None, volume, share_of_matter: share };
         let separations = match linking_length {
             LinkingLength::Length(linking_length) => return Ok(Self { linking_length, ..scales }),

@@ -13,7 +13,7 @@ use ropewalk_table::Catalog;
 use ropewalk_table::columns::Values;
 
 use crate::attached::list_names;
-use crate::{Found, Pipeline, columns};
+use crate::{FoundHalos, Pipeline, columns};
 
 /// A halo of any rank: its position in the catalogue of all halos, and its location.
 #[derive(Clone, Copy, Debug)]
@@ -58,8 +58,11 @@ fn in_places(words: Vec<[u64; 5]>) -> Vec<HaloKey> {
 type Lists = Vec<(&'static str, Values)>;
 
 impl Pipeline<'_> {
-    /// Returns the linked members of all halos in the order of the catalogue, as the lists `offsets` and `ids`.
-    /// Attached types have lists of their own, such as `offsets_type0` and `ids_type0`. Collective.
+    /// Returns the ids of the members of all halos, in the order of the catalogue, as lists `offsets` and `ids`.
+    /// Collective.
+    ///
+    /// The members of row i are `ids[offsets[i]..offsets[i + 1]]`. These lists hold the linked particles, from which
+    /// halos were found. Particles of attached types have lists of their own, such as `offsets_type0` and `ids_type0`.
     ///
     /// Particles without ids are named by their index among the linked particles, or among the attached particles of
     /// their type. `catalog` is the result of [`Pipeline::measure`] on this rank. Of several ranks, rank 0 gets the
@@ -67,7 +70,7 @@ impl Pipeline<'_> {
     ///
     /// # Errors
     /// If a rank has ended.
-    pub fn members(&self, found: &Found<'_>, catalog: &Catalog) -> Result<Option<Lists>> {
+    pub fn members(&self, found: &FoundHalos<'_>, catalog: &Catalog) -> Result<Option<Lists>> {
         let snapshot = found.shared.as_ref().map_or(self.snapshot, |shared| &shared.members);
         let ids = snapshot.ids.as_deref();
         let linked = |halo: usize| found.halos.members(halo).iter().map(|&member| columns::id(ids, member)).collect();
@@ -95,7 +98,12 @@ impl Pipeline<'_> {
 
     /// Returns, on all ranks, the keys of the given rows of all ranks' catalogues, in the order of the catalogue of
     /// all halos. Collective.
-    pub(super) fn in_catalogue(&self, found: &Found<'_>, catalog: &Catalog, rows: &[usize]) -> Result<Vec<HaloKey>> {
+    pub(super) fn in_catalogue(
+        &self,
+        found: &FoundHalos<'_>,
+        catalog: &Catalog,
+        rows: &[usize],
+    ) -> Result<Vec<HaloKey>> {
         let own = self.keys(found, catalog, rows);
         if self.ranks.size() == 1 {
             return Ok(own.collect());
@@ -105,7 +113,7 @@ impl Pipeline<'_> {
     }
 
     /// Returns the keys of rows of this rank's catalogue.
-    fn keys(&self, found: &Found<'_>, catalog: &Catalog, rows: &[usize]) -> impl Iterator<Item = HaloKey> {
+    fn keys(&self, found: &FoundHalos<'_>, catalog: &Catalog, rows: &[usize]) -> impl Iterator<Item = HaloKey> {
         let index = move |member: u32| found.across().map_or(member.into(), |halos| halos.indices()[member as usize]);
         let key = move |&row: &usize| {
             let (halo, row) = (catalog.order()[row], &catalog.halos()[row]);

@@ -7,7 +7,7 @@ use ropewalk::{Error, ErrorKind, Result};
 use super::group_set::OnDevice;
 use super::shared::Processor;
 use super::state::with_particles;
-use super::{Finder, Found, Pipeline};
+use super::{Finder, FoundHalos, Pipeline};
 
 impl<'a> Pipeline<'a> {
     /// Finds the halos on a device. [`Pipeline::measure`] then finds their centres there, too, if they are of
@@ -21,14 +21,14 @@ impl<'a> Pipeline<'a> {
     /// - as [`Pipeline::find`]
     /// - [`Finder::AdaptaHop`], which runs on the CPU only; HOP on several ranks
     /// - a device that fails or has too little memory
-    pub fn find_on(&self, device: Device) -> Result<Found<'a>> {
+    pub fn find_on(&self, device: Device) -> Result<FoundHalos<'a>> {
         if self.ranks.size() > 1 {
             return self.find_across(Processor::Device(device));
         }
         with_particles!(self, |positions, _particles| self.find_rows_on(positions, device))
     }
 
-    fn find_rows_on<S: Coordinate>(&self, positions: &[[S; 3]], device: Device) -> Result<Found<'a>> {
+    fn find_rows_on<S: Coordinate>(&self, positions: &[[S; 3]], device: Device) -> Result<FoundHalos<'a>> {
         let points = gpu::Points::new_periodic(positions, self.whole.period, device)?;
         let (on_device, density) = match &self.options.finder {
             Finder::Hop(hop) => {
@@ -46,7 +46,7 @@ impl<'a> Pipeline<'a> {
         };
         let halos = on_device.read()?;
         let centers = self.centers_of_groups(points, on_device);
-        Ok(Found { density, on_device: Some(centers), ..Found::of(halos) })
+        Ok(FoundHalos { density, on_device: Some(centers), ..FoundHalos::new(halos) })
     }
 
     /// Returns the function that finds the centres of some halos of the snapshot on a device.

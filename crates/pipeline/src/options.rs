@@ -217,7 +217,7 @@ impl Default for Options {
 }
 
 impl Options {
-    /// Checks everything that can be checked without a snapshot.
+    /// Checks the options, as far as that is possible without a snapshot.
     ///
     /// # Errors
     /// [`Error::parameter`](ropewalk::Error::parameter) is the name of the field.

@@ -3,8 +3,9 @@
 //! Cost: a pass over their points, velocities and masses.
 
 use ropewalk::distributed::Communicator;
+use ropewalk::geometry::Space;
 use ropewalk::internals::distributed::all_gather_v;
-use ropewalk::{Error, Result, Space};
+use ropewalk::{Error, Result};
 use ropewalk_io::{Points, Snapshot};
 
 use crate::census::Census;

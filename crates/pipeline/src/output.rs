@@ -10,7 +10,8 @@ use super::{Largest, Note};
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Output {
-    /// The halos, with the labels of all particles. With AdaptaHOP as in [`Found::halos`](super::Found::halos).
+    /// The halos, with the labels of all particles. With AdaptaHOP as in
+    /// [`FoundHalos::halos`](super::FoundHalos::halos).
     pub halos: Halos,
     /// The hierarchy of halos and subhalos, if AdaptaHOP found them.
     pub subhalos: Option<Subhalos>,

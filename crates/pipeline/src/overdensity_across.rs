@@ -11,7 +11,7 @@
 use std::ops::Range;
 
 use ropewalk::distributed::{Bvh, Communicator, Domain, Reduction, ShellAbout, agree};
-use ropewalk::halo::{NoSphere, Places, Profile, Profiles, SphericalOverdensity};
+use ropewalk::halo::{CenterPositions, NoSphere, Profile, Profiles, SphericalOverdensity};
 use ropewalk::internals::distributed::reduce;
 use ropewalk::internals::halo::sphere_search::{ParticleInSphere, ball_about, sort};
 use ropewalk::internals::halo::{Crossing, GROWTH, MIN_RADIUS, max_radii, radius_of};
@@ -84,7 +84,7 @@ type ShellReader<'l> = &'l (dyn Fn(usize) -> Vec<ParticleInSphere> + Sync);
 
 /// The spheres to measure.
 pub(super) struct SphereRequest<'q> {
-    pub centers: Places<'q>,
+    pub centers: CenterPositions<'q>,
     /// The mass of each halo, from which the first radius of its spheres is estimated.
     pub masses: &'q [f64],
     pub thresholds: &'q [f64],
@@ -105,7 +105,7 @@ impl AllParticles<'_> {
     pub fn profiles(
         &self,
         ranks: &dyn Communicator,
-        centers: &Places<'_>,
+        centers: &CenterPositions<'_>,
         radii: &[f64],
         how: &Profiles,
     ) -> Result<Vec<Profile>> {
@@ -127,10 +127,10 @@ impl<'a, S: Scalar> RegionParticles<'a, S> {
         order: Option<SingleProcessOrder>,
     ) -> Result<Self> {
         let masses = match whole {
-            Masses::Each(_) => Masses::Each(domain.bring(own)?),
+            Masses::Each(_) => Masses::Each(domain.send_column(own)?),
             same => same.clone(),
         };
-        let bvh = Bvh::of_domain(domain)?;
+        let bvh = Bvh::from_domain(domain)?;
         let all = Self { bvh, masses, order };
         let total = (0..all.bvh.domain().points().len()).map(|at| mass_of(&all.masses, at)).sum::<f64>();
         // A rank with an infinite sum of masses shares it, so that all ranks return the error.
@@ -178,7 +178,7 @@ impl<'a, S: Scalar> RegionParticles<'a, S> {
     fn profiles(
         &self,
         ranks: &dyn Communicator,
-        centers: &Places<'_>,
+        centers: &CenterPositions<'_>,
         radii: &[f64],
         how: &Profiles,
     ) -> Result<Vec<Profile>> {

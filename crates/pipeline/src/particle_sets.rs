@@ -97,12 +97,12 @@ impl ParticleSets {
         lists.into_iter().filter(|(_, kinds)| !kinds.is_empty()).map(|(name, kinds)| (name, kinds.as_slice()))
     }
 
-    /// Returns the types of the particles in halos.
+    /// Returns the particle types in halos, linked or attached, in ascending order.
     pub fn of_halos(&self) -> Vec<u8> {
         sorted([&self.linked[..], &self.attached])
     }
 
-    /// Returns the types that spheres and profiles are over: all that were read.
+    /// Returns the particle types that count in spheres and profiles: all types that were read, in ascending order.
     pub fn of_spheres(&self) -> Vec<u8> {
         let mut all = self.of_halos();
         all.extend(&self.in_spheres);
@@ -110,13 +110,14 @@ impl ParticleSets {
         all
     }
 
-    /// Describes the types that were not read and their share of the mass:
+    /// Returns a text that names the particle types of the file that were not read and their share of its mass, such as
     /// `types 0, 4 and 5: 15.4% of the mass in the file`. `None` if all types were read.
     pub fn describe_unread(&self) -> Option<String> {
         Some(format!("{}: {}", named(&self.unread)?, self.share()))
     }
 
-    /// Returns a sentence on the types that were not read; `None` if all were read.
+    /// Returns a sentence for reports that names the particle types of the file that were not read, and the results
+    /// that do not include them. `None` if all types were read.
     pub fn unread_sentence(&self) -> Option<String> {
         let (unread, read) = (named(&self.unread)?, named(&self.of_spheres())?);
         let were = if self.unread.len() == 1 { "was" } else { "were" };
@@ -218,7 +219,7 @@ pub(super) fn mass_sum(snapshot: &Snapshot) -> Option<MassSum> {
     let mut sum = MassSum::default();
     match &snapshot.masses {
         Masses::Equal(mass) => sum.add_times(*mass, snapshot.points.len() as u64),
-        Masses::Each(masses) => sum = MassSum::of(masses),
+        Masses::Each(masses) => sum = MassSum::from_values(masses),
         Masses::Unknown => return None,
     }
     Some(sum)
@@ -233,7 +234,7 @@ pub(super) fn mass_sum_of(snapshot: &Snapshot, is_wanted: impl Fn(u8) -> bool) -
         match &snapshot.masses {
             _ if !is_wanted(run.particle_type) => {}
             Masses::Equal(mass) => sum.add_times(*mass, run.count as u64),
-            Masses::Each(masses) => sum.merge(&MassSum::of(masses.get(rows).unwrap_or_default())),
+            Masses::Each(masses) => sum.merge(&MassSum::from_values(masses.get(rows).unwrap_or_default())),
             Masses::Unknown => return None,
         }
     }

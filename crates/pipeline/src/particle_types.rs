@@ -12,7 +12,7 @@ use ropewalk_table::Catalog;
 use ropewalk_table::columns::{Column, Values};
 
 use super::attached::{Sums, sums_of};
-use super::{Attached, Found, Pipeline};
+use super::{Attached, FoundHalos, Pipeline};
 use crate::errors;
 use crate::matter_fraction::LOW_RESOLUTION;
 
@@ -23,7 +23,7 @@ impl<'a> Pipeline<'a> {
     ///
     /// # Errors
     /// As [`Halos::attach`].
-    pub fn attach(&self, found: &mut Found<'a>) -> Result<()> {
+    pub fn attach(&self, found: &mut FoundHalos<'a>) -> Result<()> {
         let Some(others) = self.others.as_ref().filter(|_| self.joins()) else { return Ok(()) };
         if let Some(shared) = &mut found.shared {
             found.attached = Some(self.attach_across(others, shared)?);
@@ -46,7 +46,7 @@ impl<'a> Pipeline<'a> {
 
     /// Adds the number and the mass of particles of each type if there are several types, and their sums if particles
     /// are attached.
-    pub(super) fn add_types(&self, catalog: &mut Catalog, found: &Found<'_>) -> Result<()> {
+    pub(super) fn add_types(&self, catalog: &mut Catalog, found: &FoundHalos<'_>) -> Result<()> {
         let types = &self.snapshot.types;
         let is_one = types.iter().all(|run| Some(run.particle_type) == types.first().map(|first| first.particle_type));
         if is_one && found.attached.is_none() {

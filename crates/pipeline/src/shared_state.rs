@@ -65,10 +65,10 @@ impl<'a> SharedState<'a> {
     /// - an invalid part on any rank
     /// - as [`Pipeline::new`](crate::Pipeline::new)
     /// - options that differ
-    pub fn of(ranks: &dyn Communicator, part: &'a Snapshot, options: &Options) -> Result<Self> {
+    pub fn new(ranks: &dyn Communicator, part: &'a Snapshot, options: &Options) -> Result<Self> {
         agree(ranks, check(part, options, ranks.size()))?;
         check_same(ranks, options)?;
-        let census = Census::of(ranks, part)?;
+        let census = Census::new(ranks, part)?;
         let side = options.box_size.or(part.box_size);
         let period = side.filter(|_| !options.open);
         let extent = extent(ranks, &part.points, period.unwrap_or(f64::INFINITY))?;
@@ -83,7 +83,7 @@ impl<'a> SharedState<'a> {
         let share = known.share_of_matter(ranks, [Some(part), None], volume)?;
         let sets = known.particle_sets(ranks, [Some(part), None], joins(options), !census.lacks_masses())?;
         let settled = || -> Result<_> {
-            let scales = Scales::of(options.linking_length, census.n, volume, share)?;
+            let scales = Scales::new(options.linking_length, census.n, volume, share)?;
             let outside = match period.filter(is_box) {
                 Some(side) => extent.check(side, part.box_size == Some(side), "points", census.n)?,
                 None => 0,

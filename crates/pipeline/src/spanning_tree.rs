@@ -1,13 +1,14 @@
 //! Halos of any linking length from one spanning tree.
 
 use ropewalk::cluster::{Halos, MinimumSpanningTree, SpanningTree};
-use ropewalk::{Boundary, Error, Result, Space};
+use ropewalk::geometry::{Boundary, Space};
+use ropewalk::{Error, Result};
 
 use super::state::with_particles;
-use super::{Found, Pipeline};
+use super::{FoundHalos, Pipeline};
 
 impl<'a> Pipeline<'a> {
-    /// Returns the minimum spanning tree of the particles, for [`Pipeline::find_in`].
+    /// Returns the minimum spanning tree of the particles, for [`Pipeline::find_by_spanning_tree`].
     ///
     /// # Errors
     /// As [`MinimumSpanningTree::run`]; several ranks.
@@ -24,7 +25,7 @@ impl<'a> Pipeline<'a> {
     /// - several ranks
     /// - a tree of another number of points
     /// - a linking length that [`Fof::run`](ropewalk::Fof::run) refuses
-    pub fn find_in(&self, tree: &SpanningTree) -> Result<Found<'a>> {
+    pub fn find_by_spanning_tree(&self, tree: &SpanningTree) -> Result<FoundHalos<'a>> {
         self.require_one_rank("halos in a spanning tree")?;
         let (len, points) = (tree.n_points(), self.points.len());
         if len != points {
@@ -32,7 +33,7 @@ impl<'a> Pipeline<'a> {
         }
         let (space, length) = (Space::<3>::periodic(self.whole.period)?, self.whole.scales.linking_length);
         space.check_length("linking_length", length)?;
-        let halos = Halos::new_in(Boundary::of(&space), tree.cut(length)?, self.options.min_members.max(2));
-        Ok(Found::of(halos))
+        let halos = Halos::new_in(Boundary::new(&space), tree.cut(length)?, self.options.min_members.max(2));
+        Ok(FoundHalos::new(halos))
     }
 }

@@ -12,7 +12,7 @@ use ropewalk_io::{Masses, Points, Snapshot, Table};
 use super::others::OtherTypes;
 use super::particles::particles_of;
 use super::shared_state::{SharedState, joins, single_rank_error};
-use super::{Finder, Found, Options, ParticleSets, Scales, errors};
+use super::{Finder, FoundHalos, Options, ParticleSets, Scales, errors};
 
 /// A snapshot with options that fit it. The methods are the steps, in their order. One process has the whole snapshot
 /// ([`Pipeline::new`]). Ranks have a part each ([`Pipeline::across`]) and call the same steps.
@@ -131,7 +131,7 @@ impl<'a> Pipeline<'a> {
     /// - on several ranks: AdaptaHOP, which needs one process; velocities and masses that one process refuses in
     ///   [`Pipeline::measure`]
     pub fn across(ranks: &'a dyn Communicator, part: &'a Snapshot, options: &'a Options) -> Result<Self> {
-        let whole = SharedState::of(ranks, part, options)?;
+        let whole = SharedState::new(ranks, part, options)?;
         // Several ranks only measure the members of their halos.
         let (points, velocities) = match ranks.size() {
             1 => in_one_precision(part),
@@ -142,7 +142,7 @@ impl<'a> Pipeline<'a> {
 
     /// Returns the pipeline that measures this rank's halos: in one process this one, across ranks that of the
     /// members of the halos that it owns. Its data of the whole are those of all ranks.
-    pub(super) fn owner_pipeline<'f>(&'f self, found: &'f Found<'_>) -> Cow<'f, Pipeline<'f>> {
+    pub(super) fn owner_pipeline<'f>(&'f self, found: &'f FoundHalos<'_>) -> Cow<'f, Pipeline<'f>> {
         let Some(shared) = &found.shared else { return Cow::Borrowed(self) };
         let (points, velocities) = in_one_precision(&shared.members);
         let others = self.others.as_ref().zip(found.attached.as_ref());

@@ -40,7 +40,7 @@ pub fn frame(chart: &mut Chart, below: String, axis: &str) {
     chart.text_upwards(axis, [38.0, 0.5 * (TOP + BOTTOM)], 23.0, BOTTOM - TOP, INK);
 }
 
-/// Maps values to vertical positions in the plot.
+/// A map from values to vertical positions in the plot.
 pub struct Axis {
     /// The smallest and the largest value, or their logarithms.
     ends: [f64; 2],

@@ -37,7 +37,7 @@ pub struct Image {
     pub pixels: Vec<Rgb>,
 }
 
-/// Fails if a picture would have too many pixels.
+/// Checks the number of pixels of a picture, and returns an error if there would be too many.
 pub fn check_pixels(width: usize, height: usize) -> Result<()> {
     if width as f64 * height as f64 > MOST {
         return Err(errors::too_many_pixels(width, height, MOST));

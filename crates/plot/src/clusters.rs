@@ -3,8 +3,9 @@
 use std::cmp::Reverse;
 
 use ropewalk::cluster::Labels;
+use ropewalk::geometry::Space;
 use ropewalk::internals::format::grouped;
-use ropewalk::{Result, Scalar, Space};
+use ropewalk::{Result, Scalar};
 
 use crate::axis::{FAINT, INK, PAPER};
 use crate::canvas::{Align, Canvas};

@@ -38,7 +38,8 @@ const LEVELS: u32 = 6;
 ///
 /// ```
 /// use ropewalk_plot::{PictureFormat, dendrogram};
-/// use ropewalk::{AdaptaHop, Particles};
+/// use ropewalk::halo::Particles;
+/// use ropewalk::AdaptaHop;
 /// use ropewalk_table::Catalog;
 ///
 /// // Two clumps in one halo: points get denser towards either of two middles.

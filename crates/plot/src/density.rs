@@ -65,7 +65,7 @@ pub fn density<S: Scalar>(
         order.retain(|&key| window.is_in(slab, particles.position(key as u32 as usize)));
     }
     let here = order.len();
-    let masses = TotalMass::of(particles, &order, ranks)?;
+    let masses = TotalMass::new(particles, &order, ranks)?;
     if masses.n == 0 {
         return Ok((vec![], 0));
     }
@@ -120,7 +120,7 @@ struct TotalMass {
 
 impl TotalMass {
     /// Sums the masses of the particles whose indices are the lower halves of `keys`.
-    fn of<S: Scalar>(particles: &Particles<S>, keys: &[u64], ranks: &dyn Communicator) -> Result<Self> {
+    fn new<S: Scalar>(particles: &Particles<S>, keys: &[u64], ranks: &dyn Communicator) -> Result<Self> {
         let tasks = map_tasks(keys.len(), TASK, &|range| {
             // The sum of all masses, and that of negative ones.
             let mut sums = [MassSum::default(), MassSum::default()];
@@ -320,8 +320,8 @@ impl<'a> Grids<'a> {
 
 #[cfg(test)]
 mod tests {
-    use ropewalk::Space;
     use ropewalk::distributed::Alone;
+    use ropewalk::geometry::Space;
 
     use super::*;
 

@@ -9,7 +9,7 @@ use ropewalk::Result;
 
 use crate::errors;
 
-/// Latin, Greek and some symbols; see DejaVuSans.LICENSE for the terms.
+/// The font file DejaVu Sans with Latin, Greek and some symbols; see DejaVuSans.LICENSE for the terms.
 pub const FONT: &[u8] = include_bytes!("DejaVuSans.ttf");
 
 /// The height of digits and capitals, in units of the font size.

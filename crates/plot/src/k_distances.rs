@@ -71,7 +71,8 @@ fn chart(sorted: &[f64], k: usize, knee: Option<[usize; 2]>, title: &str) -> Cha
         _ => chart.text("no positive, finite distances", [middle, 0.5 * (TOP + BOTTOM)], 26.0, Align::Center, INK),
     }
     chart.outline([[LEFT, TOP], [RIGHT, BOTTOM]], 2.0, INK);
-    let label = format!("share of points with at most this distance  [%]  (core if min_pts = {})", k.saturating_add(1));
+    let label =
+        format!("share of points with at most this distance  [%]  (core if min_samples = {})", k.saturating_add(1));
     chart.text(label, [middle, HEIGHT - 28.0], 20.0, Align::Center, INK);
     chart.text_upwards(axis, [38.0, 0.5 * (TOP + BOTTOM)], 23.0, BOTTOM - TOP, INK);
     chart

@@ -7,7 +7,7 @@
 //! - the condensed tree of HDBSCAN*, and the dendrogram of a halo's subhalos,
 //! - a shaded mesh, as PNG only.
 //!
-//! In: [`Particles`](ropewalk::Particles) and a [`Catalog`](ropewalk_table::Catalog), points and
+//! In: [`Particles`](ropewalk::halo::Particles) and a [`Catalog`](ropewalk_table::Catalog), points and
 //! [`Labels`](ropewalk::Labels), sorted distances, or [`HdbscanClusters`](ropewalk::cluster::HdbscanClusters). Out:
 //! the bytes of a file, in the format and the resolution of a [`Style`]. The particles of a projection may be
 //! distributed over ranks (`projection_across`).
@@ -58,4 +58,4 @@ pub use shaded::{View, shaded};
 pub use slab::Slab;
 pub use style::{PictureFormat, Style};
 
-pub use ropewalk_table::Expected;
+pub use ropewalk_table::ExpectedMassFunction;

@@ -1,7 +1,7 @@
 //! The cumulative mass function of halos, compared with expectations, and their ratio.
 
 use ropewalk::Result;
-use ropewalk_table::{Expected, MassCounts};
+use ropewalk_table::{ExpectedMassFunction, MassCounts};
 
 use crate::axis::{FAINT, INK};
 use crate::axis_units::AxisUnits;
@@ -42,7 +42,8 @@ const LINES: [(Rgb, Option<[f64; 2]>); 3] =
 /// ```
 /// use ropewalk_table::{Catalog, MassCounts};
 /// use ropewalk_plot::{AxisUnits, PictureFormat, mass_function};
-/// use ropewalk::{Fof, Particles};
+/// use ropewalk::halo::Particles;
+/// use ropewalk::Fof;
 ///
 /// let positions = [[0.0f32; 3]; 5];
 /// let catalog = Catalog::new(&Fof::new(0.1).run(&positions)?, &Particles::new(&positions))?;
@@ -56,7 +57,7 @@ const LINES: [(Rgb, Option<[f64; 2]>); 3] =
 /// Fails if encoding fails.
 pub fn mass_function(
     counts: &MassCounts,
-    expected: &[Expected],
+    expected: &[ExpectedMassFunction],
     title: &str,
     units: &AxisUnits,
     style: impl Into<Style>,
@@ -64,7 +65,7 @@ pub fn mass_function(
     chart(counts, expected, title, units).encoded(style)
 }
 
-fn chart(counts: &MassCounts, expected: &[Expected], title: &str, units: &AxisUnits) -> Chart {
+fn chart(counts: &MassCounts, expected: &[ExpectedMassFunction], title: &str, units: &AxisUnits) -> Chart {
     let name = "Cumulative halo mass function";
     let has_residuals = !expected.is_empty() && !counts.masses().is_empty();
     let mut chart = Chart::new(WIDTH, HEIGHTS[usize::from(has_residuals)], &format!("{name}: {title}"));
@@ -135,7 +136,7 @@ fn stairs(chart: &mut Chart, panel: &Panel, counts: &MassCounts) {
     chart.line(along(&|n| n), 3.0, STAIRS);
 }
 
-fn legend(chart: &mut Chart, expected: &[Expected]) {
+fn legend(chart: &mut Chart, expected: &[ExpectedMassFunction]) {
     let (x, y) = (RIGHT - 324.0, TOP + 34.0);
     chart.tint(vec![[x, y - 11.0], [x + 46.0, y - 11.0], [x + 46.0, y + 11.0], [x, y + 11.0]], ERROR, 0.22);
     chart.line(vec![[x, y], [x + 46.0, y]], 3.0, STAIRS);
@@ -148,7 +149,7 @@ fn legend(chart: &mut Chart, expected: &[Expected]) {
 }
 
 /// Draws measured over expected numbers minus one, at the bin edges; several curves are shifted sideways.
-fn residuals(chart: &mut Chart, x: Scale, counts: &MassCounts, expected: &[Expected], masses: &str) {
+fn residuals(chart: &mut Chart, x: Scale, counts: &MassCounts, expected: &[ExpectedMassFunction], masses: &str) {
     let edges = counts.edges().iter().take(counts.counts().len());
     let points: Vec<(usize, f64, f64, f64)> = edges
         .flat_map(|&mass| expected.iter().enumerate().map(move |(i, curve)| (i, mass, curve)))
@@ -202,7 +203,7 @@ mod tests {
                 for volume in [0.0, 1e-30, 1.0, 1e30, f64::INFINITY] {
                     let counts = MassCounts::new(&catalog, volume);
                     assert_eq!(counts.counts().iter().sum::<usize>(), counts.masses().len());
-                    let curve = |number: f64| Expected {
+                    let curve = |number: f64| ExpectedMassFunction {
                         name: "<&>".into(),
                         points: (-170..20).map(|i| [10f64.powi(i), number]).collect(),
                     };

@@ -6,7 +6,7 @@ use crate::chart::{Chart, Rect};
 use crate::font::fitting;
 use crate::ticks::{Room, Side, Ticks, between_decades, linear, logarithmic};
 
-/// Maps values to positions on the page.
+/// A map from values to positions on the page.
 #[derive(Clone, Copy, Debug)]
 pub struct Scale {
     ends: [f64; 2],

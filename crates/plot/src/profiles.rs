@@ -55,7 +55,7 @@ pub struct ProfilePanel {
 /// ```
 /// use ropewalk::halo::profiles;
 /// use ropewalk_plot::{AxisUnits, PictureFormat, ProfilePanel};
-/// use ropewalk::Particles;
+/// use ropewalk::halo::Particles;
 ///
 /// let positions: Vec<[f64; 3]> = (1..=100).map(|i| [0.01 * f64::from(i), 0.0, 0.0]).collect();
 /// let profile = profiles(&Particles::new(&positions), &[[0.0; 3]], &[1.0], 10)?.remove(0);

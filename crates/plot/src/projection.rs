@@ -1,8 +1,9 @@
 //! The projected density of all particles, or of a slab, with the largest halos and subhalos circled.
 
 use ropewalk::distributed::{Alone, Communicator};
+use ropewalk::geometry::{Boundary, Space};
 use ropewalk::halo::Particles;
-use ropewalk::{Boundary, Result, Scalar, Space};
+use ropewalk::{Result, Scalar};
 use ropewalk_table::{Catalog, Halo};
 
 use crate::axis::{FAINT, INK, PAPER};

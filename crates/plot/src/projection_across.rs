@@ -1,8 +1,9 @@
 //! The projection of particles that are distributed over ranks.
 
 use ropewalk::distributed::{Communicator, Reduction, Term, agree, agree_on};
+use ropewalk::geometry::Boundary;
 use ropewalk::halo::Particles;
-use ropewalk::{Boundary, Result, Scalar};
+use ropewalk::{Result, Scalar};
 use ropewalk_table::Catalog;
 
 use crate::projection::{ProjectedDensity, Projection};
@@ -20,7 +21,8 @@ use crate::style::Style;
 /// use ropewalk::distributed::{Communicator, on_threads};
 /// use ropewalk_plot::{PictureFormat, Projection, projection, projection_across};
 /// use ropewalk_table::Catalog;
-/// use ropewalk::{Fof, Particles};
+/// use ropewalk::halo::Particles;
+/// use ropewalk::Fof;
 ///
 /// let points = [[0.5f32, 5.0, 5.0], [9.75, 5.0, 5.0], [4.0, 2.0, 1.0]];
 /// let particles = Particles::new(&points).periodic(10.0);

@@ -25,7 +25,7 @@ impl PictureFormat {
     /// All formats.
     pub const ALL: [Self; 3] = [Self::Png, Self::Svg, Self::Pdf];
 
-    /// Returns the file extension.
+    /// Returns the file extension of the format.
     ///
     /// ```
     /// use ropewalk_plot::PictureFormat;
@@ -76,7 +76,7 @@ impl Style {
         self
     }
 
-    /// The file format.
+    /// Returns the file format of the picture.
     pub fn format(&self) -> PictureFormat {
         self.format
     }

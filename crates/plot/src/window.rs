@@ -1,6 +1,6 @@
 //! The part of space that a projection shows.
 
-use ropewalk::Space;
+use ropewalk::geometry::Space;
 
 use crate::slab::Slab;
 

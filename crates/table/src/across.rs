@@ -2,10 +2,11 @@
 
 use std::borrow::Cow;
 
+use ropewalk::Result;
 use ropewalk::cluster::{Dbscan, Fof};
 use ropewalk::distributed::{Communicator, Halos, Labels, Term, agree, agree_on};
+use ropewalk::geometry::{Boundary, BoxSize};
 use ropewalk::internals::cancel::across;
-use ropewalk::{Boundary, BoxSize, Result};
 
 use super::Points;
 use super::rows::{to_compiled_kind, with_rows};

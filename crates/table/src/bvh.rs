@@ -6,10 +6,11 @@
 
 use std::sync::OnceLock;
 
+use ropewalk::geometry::{BoxSize, Space};
 use ropewalk::internals::cancel::{check_at, guarded};
 use ropewalk::internals::memory::{collected, zeroed};
 use ropewalk::search::{Nearest, Neighbor};
-use ropewalk::{BoxSize, Csr, Error, Result, Scalar, Space, Sphere};
+use ropewalk::{Csr, Error, Result, Scalar, Sphere};
 
 use super::pair_lists::{Pairs, list};
 use super::queries::{Radii, TreeKind, check_memory, check_radius};
@@ -30,7 +31,7 @@ use super::{Points, Table};
 /// use ropewalk::Nearest;
 ///
 /// let points = Points::F32(Table::new(2, vec![0.0, 0.0, 1.0, 0.0, 9.5, 0.0])?);
-/// let bvh = Bvh::build(&points, 10.0)?;
+/// let bvh = Bvh::build_periodic(&points, 10.0)?;
 /// let centers = Points::F64(Table::new(2, vec![0.1, 0.0, 5.0, 5.0])?);
 /// let lists = bvh.query(&centers, 0.7)?;
 /// assert_eq!((lists.of(0), lists.of(1)), (&[0, 2][..], &[][..]));
@@ -135,13 +136,20 @@ macro_rules! with_queries {
 }
 
 impl Bvh {
-    /// Builds the tree in parallel, in a periodic box if `box_size` has sides.
+    /// Builds the tree in parallel, in open space.
     ///
     /// # Errors
-    /// Fails as [`ropewalk::Bvh::build`] does. Fails if a periodic box is not positive, or has another dimension than
-    /// the points.
-    pub fn build(points: &Points, box_size: impl Into<BoxSize>) -> Result<Self> {
-        guarded(|| Self::build_in(points, box_size.into()))
+    /// Fails as [`ropewalk::Bvh::build`] does.
+    pub fn build(points: &Points) -> Result<Self> {
+        Self::build_periodic(points, BoxSize::default())
+    }
+
+    /// Builds the tree in parallel, in a periodic box of the given size; open space if it has no sides.
+    ///
+    /// # Errors
+    /// Fails as [`ropewalk::Bvh::build_periodic`] does. Fails if the box has another dimension than the points.
+    pub fn build_periodic(points: &Points, size: impl Into<BoxSize>) -> Result<Self> {
+        guarded(|| Self::build_in(points, size.into()))
     }
 
     fn build_in(points: &Points, size: BoxSize) -> Result<Self> {
@@ -200,11 +208,11 @@ impl Bvh {
     /// Counts the points within `radius` of each centre (inclusive).
     ///
     /// ```
-    /// use ropewalk::BoxSize;
+    /// use ropewalk::geometry::BoxSize;
     /// use ropewalk_table::{Bvh, Points, Table};
     ///
     /// let points = Points::F64(Table::new(1, vec![0.0, 1.0, 3.0])?);
-    /// let bvh = Bvh::build(&points, BoxSize::default())?;
+    /// let bvh = Bvh::build(&points)?;
     /// assert_eq!(bvh.count(&points, 1.0)?, [2, 2, 1]);
     /// # Ok::<(), ropewalk::Error>(())
     /// ```
@@ -255,11 +263,11 @@ impl Bvh {
     /// Finds the stored points within `radius` of each stored point (inclusive), itself included, in ascending order.
     ///
     /// ```
-    /// use ropewalk::BoxSize;
+    /// use ropewalk::geometry::BoxSize;
     /// use ropewalk_table::{Bvh, Points, Table};
     ///
     /// let points = Points::F64(Table::new(1, vec![3.0, 0.0, 1.0])?);
-    /// let bvh = Bvh::build(&points, BoxSize::default())?;
+    /// let bvh = Bvh::build(&points)?;
     /// assert_eq!(bvh.neighbors(2.0)?.values(), [0, 2, 1, 2, 0, 1, 2]);
     /// assert_eq!(bvh.count_neighbors(2.0)?, [2, 2, 3]);
     /// # Ok::<(), ropewalk::Error>(())

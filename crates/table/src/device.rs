@@ -5,8 +5,9 @@
 //! the next compiled kind on the device.
 //! Cost: 8 bytes for each widened coordinate, during the conversion.
 
+use ropewalk::geometry::BoxSize;
 use ropewalk::gpu::{self, Coordinate, Device, DeviceVec, Widened};
-use ropewalk::{Aabb, BoxSize, Result};
+use ropewalk::{Aabb, Result};
 
 use crate::points::{Points, Table};
 
@@ -30,14 +31,14 @@ impl Coordinates {
         })
     }
 
-    /// Fails if points of `dim` coordinates span more than a periodic box, like [`Points::check_sides`]. The device
-    /// computes the range of the points; coordinates are copied to the host only for the error message.
+    /// Checks that points of `dim` coordinates span no more than a periodic box, like [`Points::check_sides`]. The
+    /// device computes the range of the points; coordinates are copied to the host only for the error message.
     ///
     /// # Errors
     /// As [`Points::check_sides`]. Also fails if the coordinates are not whole points of `dim`, or if the device
     /// fails.
     pub fn check_sides(&self, dim: usize, sides: &[f64]) -> Result<()> {
-        let widths = DevicePoints::of(self, dim, None::<f64>)?.widths();
+        let widths = DevicePoints::from_device(self, dim, None::<f64>)?.widths();
         if !widths.iter().zip(sides).any(|(width, side)| width > side) {
             return Ok(());
         }
@@ -104,23 +105,23 @@ impl DevicePoints {
             Points::F32(table) => rows!(table, size, 2 F32In2, 3 F32In3),
             Points::F64(table) => rows!(table, size, 2 F64In2, 3 F64In3, 6 F64In6, 10 F64In10),
         }
-        Self::of(&Coordinates::new(points, device)?, points.dim(), size)
+        Self::from_device(&Coordinates::new(points, device)?, points.dim(), size)
     }
 
     /// Creates points of `dim` coordinates each from coordinates that are already on a device.
     ///
     /// # Errors
-    /// As [`gpu::Points::of`] and [`DeviceVec::widened`].
-    pub fn of(coordinates: &Coordinates, dim: usize, size: impl Into<BoxSize>) -> Result<Self> {
+    /// As [`gpu::Points::from_device`] and [`DeviceVec::widened`].
+    pub fn from_device(coordinates: &Coordinates, dim: usize, size: impl Into<BoxSize>) -> Result<Self> {
         let size = size.into();
         match (coordinates, dim) {
-            (Coordinates::F32(coordinates), 2) => gpu::Points::of(coordinates, size).map(Self::F32In2),
-            (Coordinates::F32(coordinates), 3) => gpu::Points::of(coordinates, size).map(Self::F32In3),
+            (Coordinates::F32(coordinates), 2) => gpu::Points::from_device(coordinates, size).map(Self::F32In2),
+            (Coordinates::F32(coordinates), 3) => gpu::Points::from_device(coordinates, size).map(Self::F32In3),
             (Coordinates::F32(coordinates), _) => Self::of_widened(&coordinates.widened(dim, size)?),
-            (Coordinates::F64(coordinates), 2) => gpu::Points::of(coordinates, size).map(Self::F64In2),
-            (Coordinates::F64(coordinates), 3) => gpu::Points::of(coordinates, size).map(Self::F64In3),
-            (Coordinates::F64(coordinates), 6) => gpu::Points::of(coordinates, size).map(Self::F64In6),
-            (Coordinates::F64(coordinates), 10) => gpu::Points::of(coordinates, size).map(Self::F64In10),
+            (Coordinates::F64(coordinates), 2) => gpu::Points::from_device(coordinates, size).map(Self::F64In2),
+            (Coordinates::F64(coordinates), 3) => gpu::Points::from_device(coordinates, size).map(Self::F64In3),
+            (Coordinates::F64(coordinates), 6) => gpu::Points::from_device(coordinates, size).map(Self::F64In6),
+            (Coordinates::F64(coordinates), 10) => gpu::Points::from_device(coordinates, size).map(Self::F64In10),
             (Coordinates::F64(coordinates), _) => Self::of_widened(&coordinates.widened(dim, size)?),
         }
     }
@@ -128,25 +129,25 @@ impl DevicePoints {
     fn of_widened(Widened { coordinates, dim, size }: &Widened) -> Result<Self> {
         let size = size.clone();
         match dim {
-            2 => gpu::Points::of(coordinates, size).map(Self::F64In2),
-            3 => gpu::Points::of(coordinates, size).map(Self::F64In3),
-            6 => gpu::Points::of(coordinates, size).map(Self::F64In6),
-            _ => gpu::Points::of(coordinates, size).map(Self::F64In10),
+            2 => gpu::Points::from_device(coordinates, size).map(Self::F64In2),
+            3 => gpu::Points::from_device(coordinates, size).map(Self::F64In3),
+            6 => gpu::Points::from_device(coordinates, size).map(Self::F64In6),
+            _ => gpu::Points::from_device(coordinates, size).map(Self::F64In10),
         }
     }
 
     /// Builds the tree of the points on the device.
     ///
     /// # Errors
-    /// As [`gpu::Bvh::of`].
+    /// As [`gpu::Bvh::from_points`].
     pub fn tree(&self) -> Result<DeviceBvh> {
         Ok(match self {
-            Self::F32In2(points) => DeviceBvh::F32In2(gpu::Bvh::of(points)?),
-            Self::F32In3(points) => DeviceBvh::F32In3(gpu::Bvh::of(points)?),
-            Self::F64In2(points) => DeviceBvh::F64In2(gpu::Bvh::of(points)?),
-            Self::F64In3(points) => DeviceBvh::F64In3(gpu::Bvh::of(points)?),
-            Self::F64In6(points) => DeviceBvh::F64In6(gpu::Bvh::of(points)?),
-            Self::F64In10(points) => DeviceBvh::F64In10(gpu::Bvh::of(points)?),
+            Self::F32In2(points) => DeviceBvh::F32In2(gpu::Bvh::from_points(points)?),
+            Self::F32In3(points) => DeviceBvh::F32In3(gpu::Bvh::from_points(points)?),
+            Self::F64In2(points) => DeviceBvh::F64In2(gpu::Bvh::from_points(points)?),
+            Self::F64In3(points) => DeviceBvh::F64In3(gpu::Bvh::from_points(points)?),
+            Self::F64In6(points) => DeviceBvh::F64In6(gpu::Bvh::from_points(points)?),
+            Self::F64In10(points) => DeviceBvh::F64In10(gpu::Bvh::from_points(points)?),
         })
     }
 
@@ -160,7 +161,7 @@ impl DevicePoints {
 }
 
 impl DeviceBvh {
-    /// The number of points.
+    /// Returns the number of points.
     pub fn len(&self) -> usize {
         on_device!(DeviceBvh, self, bvh => bvh.len())
     }

@@ -55,7 +55,7 @@ pub fn check_sides_across(ranks: &dyn Communicator, points: &Points, sides: &[f6
 ///
 /// All ranks return the same, including those without points, whose tables may have fewer axes.
 pub fn extent(ranks: &dyn Communicator, points: &Points, side: f64) -> Result<Extent> {
-    let own = Extent::of(points, side);
+    let own = Extent::new(points, side);
     let axes: Vec<[f64; 2]> = own.axes.iter().map(|&(lo, hi)| [lo, hi]).collect();
     let of_ranks = all_gather_v(ranks, &axes)?;
     let outside = reduce(ranks, own.outside, Reduction::Sum)?;

@@ -1,8 +1,9 @@
 //! Friends of friends for a table.
 
+use ropewalk::Result;
 use ropewalk::cluster::{Fof, Halos};
+use ropewalk::geometry::Boundary;
 use ropewalk::internals::cancel::guarded;
-use ropewalk::{Boundary, Result};
 
 use super::Points;
 use super::rows::{to_compiled_kind, with_rows};

@@ -86,7 +86,7 @@ pub fn adaptahop(points: &Points, options: &AdaptaHop) -> Result<Subhalos> {
 /// Computes the densities of points, as [`KernelDensity::run`] does.
 ///
 /// ```
-/// use ropewalk::KernelDensity;
+/// use ropewalk::cluster::KernelDensity;
 /// use ropewalk_table::{Points, Table};
 ///
 /// let points = Points::F64(Table::new(2, (0..64).flat_map(|i| [f64::from(i % 8), f64::from(i / 8)]).collect())?);

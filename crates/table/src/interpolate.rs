@@ -1,7 +1,9 @@
 //! Interpolation between points whose kind is known at run time.
 
+use ropewalk::geometry::BoxSize;
 use ropewalk::internals::cancel::guarded;
-use ropewalk::{Bounded, BoxSize, Interpolator, InverseDistance, MovingLeastSquares, Result, Scalar, Sph};
+use ropewalk::interpolate::{Interpolator, InverseDistance, MovingLeastSquares, Sph};
+use ropewalk::{Bounded, Result, Scalar};
 
 use super::Points;
 use super::rows::{check_dim, of_one_precision, rows_of_same_kind, to_compiled_kind, with_rows};
@@ -49,7 +51,7 @@ impl Interpolation {
 /// or `scatter` does. If the precisions differ, both are converted to 64 bits.
 ///
 /// ```
-/// use ropewalk::MovingLeastSquares;
+/// use ropewalk::interpolate::MovingLeastSquares;
 /// use ropewalk_table::{Interpolation, Points, Table, interpolator};
 ///
 /// // Four dimensions, stored as six: a linear function has five coefficients.

@@ -1,9 +1,10 @@
 //! The distance from each point to its k-th neighbour, from which `eps` of DBSCAN is chosen.
 
+use ropewalk::geometry::{BoxSize, Space, distance_from_square};
 use ropewalk::internals::cancel::guarded;
 use ropewalk::internals::parallel::{list_tasks, sort};
 use ropewalk::search::Nearest;
-use ropewalk::{BoxSize, Bvh, Result, Scalar, Space, distance_from_square};
+use ropewalk::{Bvh, Result, Scalar};
 
 use super::Points;
 use super::rows::{to_compiled_kind, with_rows};
@@ -15,10 +16,10 @@ const MOST_LISTED: usize = 32;
 /// compared by clustering.
 ///
 /// The point itself is not counted. Points with fewer than `k` neighbours are left out. Sorted distances of the
-/// `min_pts - 1`-th neighbours bend where clusters turn into noise (Ester et al. 1996, section 4.2).
+/// `min_samples - 1`-th neighbours bend where clusters turn into noise (Ester et al. 1996, section 4.2).
 ///
 /// ```
-/// use ropewalk::BoxSize;
+/// use ropewalk::geometry::BoxSize;
 /// use ropewalk_table::{Points, Table, k_distances};
 ///
 /// let points = Points::F64(Table::new(1, vec![0.0, 1.0, 3.0, 9.5])?);

@@ -48,7 +48,7 @@ pub use hdbscan::hdbscan;
 pub use hop::{adaptahop, density, hop, hop_chains};
 pub use interpolate::{Interpolation, interpolator};
 pub use k_distances::k_distances;
-pub use mass_counts::{Expected, MassCounts};
+pub use mass_counts::{ExpectedMassFunction, MassCounts};
 pub use neighbors::{nearest_neighbors, nearest_to};
 pub use pair_lists::Pairs;
 pub use pairs::pairs;

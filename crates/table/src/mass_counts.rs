@@ -18,19 +18,19 @@ const MOST: usize = 6000;
 /// catalogue's units.
 #[derive(Clone, Debug, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
-pub struct Expected {
-    /// The name.
+pub struct ExpectedMassFunction {
+    /// The name of the mass function, for the legend.
     pub name: String,
     /// Pairs of mass, in ascending order, and number per volume.
     pub points: Vec<[f64; 2]>,
 }
 
-impl Expected {
+impl ExpectedMassFunction {
     /// Returns the number at or above a mass, interpolated as a power law between adjacent points. Returns `None`
     /// outside the range of the points, or if the result is not finite.
     ///
     /// ```
-    /// let halos = ropewalk_table::Expected { name: "a power law".into(), points: vec![[1.0, 8.0], [4.0, 2.0]] };
+    /// let halos = ropewalk_table::ExpectedMassFunction { name: "a power law".into(), points: vec![[1.0, 8.0], [4.0, 2.0]] };
     /// assert!((halos.at(2.0).unwrap() - 4.0).abs() < 1e-12);
     /// assert_eq!((halos.at(4.0), halos.at(4.1)), (Some(2.0), None));
     /// ```
@@ -62,7 +62,8 @@ impl Expected {
 ///
 /// ```
 /// use ropewalk_table::{Catalog, MassCounts};
-/// use ropewalk::{Fof, Particles};
+/// use ropewalk::halo::Particles;
+/// use ropewalk::Fof;
 ///
 /// // Two halos, of four particles and of two.
 /// let positions = [[0.0f32; 3], [0.0; 3], [0.0; 3], [0.0; 3], [5.0; 3], [5.0; 3]];
@@ -79,7 +80,7 @@ pub struct MassCounts {
     edges: Vec<f64>,
     counts: Vec<usize>,
     volume: f64,
-    /// The quantity of masses; [`Quantity::Pure`] if they are numbers of particles.
+    /// The quantity of masses; [`Quantity::Dimensionless`] if they are numbers of particles.
     quantity: Quantity,
 }
 
@@ -90,7 +91,7 @@ impl MassCounts {
         let mut masses: Vec<f64> =
             hosts.map(|(_, halo)| halo.total_mass).filter(|&mass| mass > 0.0 && mass < f64::INFINITY).collect();
         masses.sort_by(|a, b| b.total_cmp(a));
-        let quantity = if catalog.counts_particles { Quantity::Pure } else { Quantity::Mass };
+        let quantity = if catalog.counts_particles { Quantity::Dimensionless } else { Quantity::Mass };
         let mut found = Self { masses, edges: vec![], counts: vec![], volume, quantity };
         if !(volume > 0.0 && volume < f64::INFINITY) {
             found.volume = 1.0;
@@ -109,8 +110,9 @@ impl MassCounts {
     ///
     /// ```
     /// use ropewalk_table::{Catalog, MassCounts};
+    /// use ropewalk::halo::Particles;
     /// use ropewalk::units::{Factors, UnitSystem, Units};
-    /// use ropewalk::{Fof, Particles};
+    /// use ropewalk::Fof;
     ///
     /// let positions = [[0.0f32; 3]; 4];
     /// let catalog = Catalog::new(&Fof::new(0.1).run(&positions)?, &Particles::new(&positions))?;
@@ -164,7 +166,7 @@ impl MassCounts {
     /// - for each of `expected`, the number per volume at or above the lower edge.
     ///
     /// Errors are Poisson errors, the square root of a number.
-    pub fn columns(&self, expected: &[Expected]) -> Vec<Column> {
+    pub fn columns(&self, expected: &[ExpectedMassFunction]) -> Vec<Column> {
         let bins = || self.edges.windows(2).zip(&self.counts);
         let numbers = |value: &dyn Fn(f64, f64, f64) -> f64| {
             Values::Numbers(bins().map(|(edges, &count)| value(edges[0], edges[1], count as f64)).collect())
@@ -178,13 +180,16 @@ impl MassCounts {
         let per = |number: f64| number / self.volume;
         let above = |mass: f64| self.above(mass) as f64;
         let (mass, density) = (self.quantity, Quantity::NumberDensity);
-        let counted =
-            if mass == Quantity::Pure { "; number of particles, because particles have no masses" } else { "" };
+        let counted = if mass == Quantity::Dimensionless {
+            "; number of particles, because particles have no masses"
+        } else {
+            ""
+        };
         let [lower, upper] = ["lower edge of the bin, included", "upper edge of the bin, not included"];
         let mut columns = vec![
             column("mass_min", mass, numbers(&|lo, _, _| lo), &format!("{lower}{counted}")),
             column("mass_max", mass, numbers(&|_, hi, _| hi), &format!("{upper}{counted}")),
-            column("count", Quantity::Pure, counts(&|_, count| count), "halos in the bin"),
+            column("count", Quantity::Dimensionless, counts(&|_, count| count), "halos in the bin"),
             column(
                 "dn_dlnm",
                 density,
@@ -197,7 +202,12 @@ impl MassCounts {
                 numbers(&|lo, hi, n| per(n.sqrt() / (hi / lo).ln())),
                 "Poisson error of dn_dlnm",
             ),
-            column("count_above", Quantity::Pure, counts(&|lo, _| self.above(lo)), "halos of at least mass_min"),
+            column(
+                "count_above",
+                Quantity::Dimensionless,
+                counts(&|lo, _| self.above(lo)),
+                "halos of at least mass_min",
+            ),
             column("n_above", density, numbers(&|lo, _, _| per(above(lo))), "halos of at least mass_min per volume"),
             column("n_above_error", density, numbers(&|lo, _, _| per(above(lo).sqrt())), "Poisson error of n_above"),
         ];

@@ -1,7 +1,8 @@
 //! Nearest neighbours of points, with a temporary tree.
 
+use ropewalk::geometry::BoxSize;
 use ropewalk::search::{Nearest, Neighbor};
-use ropewalk::{BoxSize, Csr, Result};
+use ropewalk::{Csr, Result};
 
 use super::queries::NAME;
 use super::rows::check_dim;
@@ -12,7 +13,8 @@ use super::{Bvh, Points};
 ///
 /// ```
 /// use ropewalk_table::{Points, Table, nearest_neighbors};
-/// use ropewalk::{BoxSize, Nearest};
+/// use ropewalk::geometry::BoxSize;
+/// use ropewalk::Nearest;
 ///
 /// let points = Points::F64(Table::new(1, vec![0.0, 1.0, 3.0])?);
 /// let lists = nearest_neighbors(&points, Nearest::new(1).excluding_self(), BoxSize::default())?;
@@ -28,14 +30,14 @@ pub fn nearest_neighbors(
     wanted: impl Into<Nearest>,
     box_size: impl Into<BoxSize>,
 ) -> Result<Csr<Neighbor>> {
-    Bvh::build(points, box_size)?.nearest_neighbors(wanted)
+    Bvh::build_periodic(points, box_size)?.nearest_neighbors(wanted)
 }
 
 /// Finds the nearest neighbours of each of `queries` among `points`, as [`ropewalk::Bvh::nearest_all`] does. If the
 /// precisions differ, both are converted to 64 bits.
 ///
 /// ```
-/// use ropewalk::BoxSize;
+/// use ropewalk::geometry::BoxSize;
 /// use ropewalk_table::{Points, Table, nearest_to};
 ///
 /// let points = Points::F64(Table::new(1, vec![0.0, 1.0, 3.0])?);
@@ -56,8 +58,8 @@ pub fn nearest_to(
     check_dim(NAME, queries, points.dim())?;
     let bvh = match (queries, points) {
         // Convert now; the tree would do it later, and keep both.
-        (Points::F64(_), Points::F32(narrow)) => Bvh::build(&Points::F64(narrow.widened()), box_size)?,
-        _ => Bvh::build(points, box_size)?,
+        (Points::F64(_), Points::F32(narrow)) => Bvh::build_periodic(&Points::F64(narrow.widened()), box_size)?,
+        _ => Bvh::build_periodic(points, box_size)?,
     };
     bvh.nearest(queries, wanted)
 }

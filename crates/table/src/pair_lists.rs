@@ -27,5 +27,5 @@ pub(super) fn list<S: Scalar, const D: usize>(tree: &ropewalk::Bvh<S, D>, radius
     let positions = tree.positions();
     let place = |index: u32| tree.item(positions[index as usize] as usize).lo;
     let distances2 = copied(&pairs, |&[i, j]| tree.space().distance2(&place(i), &place(j)));
-    Ok(Pairs { indices: Table::of(2, pairs.into_flattened()), distances2 })
+    Ok(Pairs { indices: Table::from_valid(2, pairs.into_flattened()), distances2 })
 }

@@ -1,14 +1,15 @@
 //! All pairs of points within a radius, with a temporary tree.
 
+use ropewalk::Result;
+use ropewalk::geometry::BoxSize;
 use ropewalk::internals::cancel::guarded;
-use ropewalk::{BoxSize, Result};
 
 use super::{Bvh, Pairs, Points};
 
 /// Finds all pairs of points within `radius` of each other (inclusive).
 ///
 /// ```
-/// use ropewalk::BoxSize;
+/// use ropewalk::geometry::BoxSize;
 /// use ropewalk_table::{Points, Table, pairs};
 ///
 /// let points = Points::F64(Table::new(1, vec![3.0, 0.0, 1.0])?);
@@ -23,6 +24,6 @@ use super::{Bvh, Pairs, Points};
 pub fn pairs(points: &Points, radius: f64, box_size: impl Into<BoxSize>) -> Result<Pairs> {
     guarded(|| {
         super::queries::check_radius(radius)?;
-        Bvh::build(points, box_size)?.pairs(radius)
+        Bvh::build_periodic(points, box_size)?.pairs(radius)
     })
 }

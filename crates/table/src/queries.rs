@@ -5,9 +5,10 @@
 
 use std::borrow::Cow;
 
+use ropewalk::geometry::{BoxSize, Space};
 use ropewalk::internals::bvh::copied;
 use ropewalk::internals::parallel::{map, map_tasks};
-use ropewalk::{BoxSize, Error, Result, Scalar, Space};
+use ropewalk::{Error, Result, Scalar};
 
 use super::rows::{check_dim, to_compiled_kind};
 use super::{Points, Table};
@@ -81,8 +82,8 @@ pub(super) struct TreeKind<'a> {
 }
 
 impl TreeKind<'_> {
-    /// Fails if queries have another dimension than the tree, or coordinates that are not finite or whose squares
-    /// overflow.
+    /// Converts queries to the precision of a tree and wraps them into its periodic box. Fails if queries have another
+    /// dimension than the tree, or coordinates that are not finite or whose squares overflow.
     pub fn prepare<'q>(&self, queries: &'q Points) -> Result<Cow<'q, Points>> {
         check_dim(NAME, queries, self.dim)?;
         let queries = match queries {
@@ -128,7 +129,7 @@ fn wrapped<S: Scalar>(table: &Table<S>, sides: &[f64]) -> Result<Table<S>> {
     let spaces: Vec<Space<1>> = sides.iter().map(|&side| Space::periodic(side)).collect::<Result<_>>()?;
     let (values, dim) = (table.as_slice(), table.dim());
     let wrap = |at: usize| spaces[at % dim].wrap([values[at]])[0];
-    Ok(Table::of(dim, map(values.len(), TASK, &wrap)))
+    Ok(Table::from_valid(dim, map(values.len(), TASK, &wrap)))
 }
 
 /// Converts the values to 32 bits; `None` if that is not exact for all of them.
@@ -136,7 +137,7 @@ fn narrowed(table: &Table<f64>) -> Option<Table<f32>> {
     let values = table.as_slice();
     let holds = |&x: &f64| f64::from(x as f32) == x;
     let all = map_tasks(values.len(), TASK, &|range| values[range].iter().all(holds));
-    all.into_iter().all(|held| held).then(|| Table::of(table.dim(), copied(values, |&x| x as f32)))
+    all.into_iter().all(|held| held).then(|| Table::from_valid(table.dim(), copied(values, |&x| x as f32)))
 }
 
 /// Fails unless `n` values of `bytes` bytes each can be allocated. Called before the values are computed.
@@ -166,8 +167,8 @@ mod tests {
                 };
                 let values = &values[..n * dim];
                 let points = match is_f32 {
-                    true => Points::F32(Table::of(dim, values.iter().map(|&x| x as f32).collect())),
-                    false => Points::F64(Table::of(dim, values.to_vec())),
+                    true => Points::F32(Table::from_valid(dim, values.iter().map(|&x| x as f32).collect())),
+                    false => Points::F64(Table::from_valid(dim, values.to_vec())),
                 };
                 (points, (0..n * dim).map(wrap).collect())
             };

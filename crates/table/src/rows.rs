@@ -2,9 +2,10 @@
 
 use std::borrow::Cow;
 
+use ropewalk::geometry::{BoxSize, Space};
 use ropewalk::internals::PaddedDimension;
 use ropewalk::internals::memory::with_capacity;
-use ropewalk::{BoxSize, Error, Result, Scalar, Space};
+use ropewalk::{Error, Result, Scalar};
 
 use super::{Points, Table};
 

@@ -21,7 +21,7 @@ fn tree_of(source: Source, size: Option<Vec<f64>>) -> ropewalk::Result<Tree> {
     if let Some(sides) = &size {
         coordinates.check_sides(dim, sides)?;
     }
-    let points = DevicePoints::of(&coordinates, dim, size)?;
+    let points = DevicePoints::from_device(&coordinates, dim, size)?;
     drop(coordinates);
     points.tree()
 }

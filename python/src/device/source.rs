@@ -41,7 +41,7 @@ impl Source {
             Some(own) => Device::cuda(own),
             // An empty array may have no address from which to derive the device.
             None if external.shape[0] == 0 => Device::cuda(index.unwrap_or(0)),
-            None => Device::of_cuda_address(external.address),
+            None => Device::from_cuda_address(external.address),
         };
         let device = device.map_err(exception)?;
         if let (Some(index), Some(own)) = (index, device.cuda_index())

@@ -28,7 +28,7 @@ impl Dbscan {
 
     /// The options that must be equal on all ranks, with their names.
     pub(crate) fn options(&self) -> [(&'static str, f64); 3] {
-        [("eps", self.eps), ("min_pts", self.min_pts as f64), ("star", self.star.into())]
+        [("eps", self.eps), ("min_samples", self.min_samples as f64), ("star", self.star.into())]
     }
 
     pub(crate) fn size(&self) -> &BoxSize {
@@ -39,8 +39,8 @@ impl Dbscan {
         self.eps
     }
 
-    pub(crate) fn min_pts(&self) -> usize {
-        self.min_pts
+    pub(crate) fn min_samples(&self) -> usize {
+        self.min_samples
     }
 
     pub(crate) fn is_star(&self) -> bool {
@@ -55,7 +55,7 @@ precompiled! {
 
 fn find_core<S: Scalar, const D: usize>(tree: &Bvh<S, D>, options: &Dbscan) -> Vec<u8> {
     let dense = options.algorithm != DbscanAlgorithm::Fdbscan;
-    let masks = core::find(tree, options.eps, options.min_pts, None, dense);
+    let masks = core::find(tree, options.eps, options.min_samples, None, dense);
     let mut core = zeroed(tree.len());
     for leaf in (0..tree.end()).filter(|&at| tree.is_leaf(at)) {
         for (bit, at) in tree.span(leaf).enumerate() {
@@ -87,14 +87,14 @@ fn unite_core<S: Scalar, const D: usize>(tree: &Bvh<S, D>, options: &Dbscan, cor
         bits.fold(0, |mask, (&index, bit)| mask | u32::from(core[index as usize]) << bit)
     };
     let masks = tree.reduce(of_leaf, |_, [left, right]| u32::from(left | right != 0));
-    let flags = Flags::of(tree, &masks);
+    let flags = Flags::from_masks(tree, &masks);
     let forest = connect(tree, options.eps, Participants::Masks(&masks));
     let clusters = forest.relabel(order, IsCore::Flagged(&flags))?;
     Ok(CoreClusters { masks, flags, clusters })
 }
 
 impl CoreClusters {
-    /// The cluster of each core point by its index, -1 for other points, and the number of clusters.
+    /// Returns the cluster of each core point by its index, -1 for other points, and the number of clusters.
     pub fn labels(&self, order: &[u32]) -> (Vec<i32>, usize) {
         let mut labels = filled(order.len(), -1);
         for (at, &index) in (0..).zip(order) {
@@ -105,7 +105,7 @@ impl CoreClusters {
         (labels, self.clusters.n_clusters() as usize)
     }
 
-    /// The root of the tree of position `at` if this is a core point.
+    /// Returns the root of the tree of position `at` if this is a core point.
     pub fn root(&self, at: u32) -> Option<u32> {
         self.flags.at(at).then(|| self.clusters.root(at))
     }

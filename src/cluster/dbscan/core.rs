@@ -47,7 +47,7 @@ impl<'a> Weights<'a> {
 pub(super) fn find<S: Scalar, const D: usize>(
     tree: &Bvh<S, D>,
     eps: f64,
-    min_pts: usize,
+    min_samples: usize,
     weights: Option<&[f64]>,
     dense: bool,
 ) -> Vec<u32> {
@@ -55,7 +55,7 @@ pub(super) fn find<S: Scalar, const D: usize>(
         tree,
         tests: RadiusTests::new(tree, eps),
         weights: weights.map_or(Weights::Ones, |weights| Weights::given(weights, tree)),
-        enough: min_pts as f64,
+        enough: min_samples as f64,
     };
     let masks = atomics(tree.end(), 0);
     for_tasks(tree.end(), TASK, &|nodes| {
@@ -240,7 +240,7 @@ mod tests {
             let exact = 0.51 * span.len() as f64 + if span.start == 0 { weights[0] - 0.51 } else { 0.0 };
             assert!((weight - exact).abs() <= slack * exact, "node {at} weighs {weight} instead of {exact}");
         }
-        let core = |min_pts, dense| find(&tree, 100.0, min_pts, Some(&weights), dense);
+        let core = |min_samples, dense| find(&tree, 100.0, min_samples, Some(&weights), dense);
         for dense in [false, true] {
             // 201 points weigh 102.51. Points within 100 of the first also count its large weight.
             let masks = core(103, dense);

@@ -11,9 +11,10 @@ use crate::parallel::list_tasks;
 use crate::search::{Nearest, Neighbor};
 
 impl Dbscan {
-    /// The cluster of the nearest core point within `eps` of each new point, or -1. Ties go to the lowest index.
+    /// Finds the cluster of each new point: that of the nearest core point within `eps`, or -1. Ties go to the lowest
+    /// index.
     ///
-    /// `points` and `labels` are those of an earlier [`Dbscan::run`] with the same `eps` and box; `min_pts` and
+    /// `points` and `labels` are those of an earlier [`Dbscan::run`] with the same `eps` and box; `min_samples` and
     /// weights are ignored. DBSCAN itself does not define clusters of new points. Clustering old and new points
     /// together could make some new points core and merge clusters. A border point of `points` may be nearest to a
     /// core point of a cluster other than its own. scikit-learn has no such method.

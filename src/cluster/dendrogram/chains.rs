@@ -88,7 +88,7 @@ impl Chains {
         Self { n_points: n, levels, lightest, below, order: plain(order), place, parent: plain(parent), last }
     }
 
-    /// The number of points below the edge at each place.
+    /// Returns the number of points below the edge at each place.
     pub fn sizes(&self) -> Vec<u32> {
         let n = self.n_points as u32;
         let (sizes, totals) = (atomics(self.order.len(), 0), atomics(self.last.len(), 0));
@@ -164,8 +164,8 @@ impl Chains {
         });
     }
 
-    /// The clusters that an edge merges: that of its low end, then that of its high end. Points are clusters `0..n`;
-    /// edge e makes cluster n + e.
+    /// Returns the clusters that an edge merges: that of its low end, then that of its high end. Points are clusters
+    /// `0..n`; edge e makes cluster n + e.
     #[inline]
     pub fn children(&self, rank: u32) -> [u32; 2] {
         let n = self.n_points as u32;
@@ -180,7 +180,7 @@ impl Chains {
         })
     }
 
-    /// The chain of each edge.
+    /// Returns the chain of each edge.
     pub fn of_edges(&self) -> Vec<u32> {
         let chain = atomics(self.order.len(), 0);
         for_tasks(self.last.len(), TASK, &|range| {

@@ -17,15 +17,15 @@ use crate::parallel::for_tasks;
 const TASK: usize = 1 << 12;
 
 impl SpanningTree {
-    /// The clusters joined by edges of at most `length`, numbered by their smallest member. Single points have no
+    /// Finds the clusters joined by edges of at most `length`, numbered by their smallest member. Single points have no
     /// cluster.
     ///
     /// For a tree of distances, the clusters are the halos of [`Fof`](crate::Fof) with this linking length. For a tree
     /// of mutual reachability, they are the clusters of DBSCAN* with this eps, except that single points have none.
     ///
-    /// An edge joins its ends if its [`Edge::weight`](crate::Edge::weight) or its weight rounded to nearest, as in
-    /// scipy's `fcluster`, is at most `length`. The two weights differ only by rounding; an edge whose weight is that
-    /// close to `length` may be joined here but not by `Fof`.
+    /// An edge joins its ends if its [`Edge::weight`](crate::cluster::Edge::weight) or its weight rounded to nearest,
+    /// as in scipy's `fcluster`, is at most `length`. The two weights differ only by rounding; an edge whose weight is
+    /// that close to `length` may be joined here but not by `Fof`.
     ///
     /// # Errors
     /// A length that is NaN or negative.
@@ -49,8 +49,8 @@ impl SpanningTree {
         })
     }
 
-    /// Exactly `clusters` clusters, numbered by their smallest member: the components without the heaviest edges. Each
-    /// point has a cluster.
+    /// Finds exactly `clusters` clusters, numbered by their smallest member: the components without the heaviest edges.
+    /// Each point has a cluster.
     ///
     /// # Errors
     /// `clusters` that is 0, or more than the number of points.

@@ -40,7 +40,8 @@ pub struct Merge {
 /// The merges of single linkage, in ascending order of height.
 ///
 /// ```
-/// use ropewalk::{Dendrogram, minimum_spanning_tree};
+/// use ropewalk::cluster::Dendrogram;
+/// use ropewalk::minimum_spanning_tree;
 ///
 /// let tree = minimum_spanning_tree(&[[0.0f32], [1.0], [9.0], [11.0]])?;
 /// let dendrogram = Dendrogram::new(&tree);
@@ -86,12 +87,12 @@ impl Dendrogram {
         Self { merges, lightest: chains.lightest, chain }
     }
 
-    /// The merges in ascending order of height: one less than the number of points.
+    /// Returns the merges in ascending order of height: one less than the number of points.
     pub fn merges(&self) -> &[Merge] {
         &self.merges
     }
 
-    /// The height at which points `i` and `j` merge into one cluster; 0 if `i == j`. Cost: O(log n).
+    /// Returns the height at which points `i` and `j` merge into one cluster; 0 if `i == j`. Cost: O(log n).
     ///
     /// # Panics
     /// If `i` or `j` is not less than the number of points.

@@ -80,7 +80,7 @@ impl ChosenClusters {
         sizes
     }
 
-    /// The chosen cluster of a point that leaves cluster `cluster` of the tree at `lambda`.
+    /// Returns the chosen cluster of a point that leaves cluster `cluster` of the tree at `lambda`.
     pub fn of(&self, cluster: u32, lambda: f64) -> Option<usize> {
         let chosen = self.chosen[cluster as usize];
         (chosen != NONE && (chosen > 0 || lambda >= self.least_lambda)).then_some(chosen as usize)
@@ -159,20 +159,20 @@ impl HdbscanClusters {
         Self { labels, probabilities, persistence, tree, members }
     }
 
-    /// The cluster of each point, -1 for noise. Clusters are numbered by their smallest member, for
+    /// Returns the cluster of each point, -1 for noise. Clusters are numbered by their smallest member, for
     /// [`Ties::Sequential`] as in scikit-learn.
     pub fn labels(&self) -> &Labels {
         &self.labels
     }
 
-    /// The membership probability of each point, from 0 to 1: its lambda over the maximum lambda of its cluster. 0 for
-    /// noise; 1 if both are infinite.
+    /// Returns the membership probability of each point, from 0 to 1: its lambda over the maximum lambda of its
+    /// cluster. 0 for noise; 1 if both are infinite.
     pub fn probabilities(&self) -> &[f64] {
         &self.probabilities
     }
 
-    /// The persistence of each cluster: its stability over the product of its number of members and the maximum lambda
-    /// of all clusters.
+    /// Returns the persistence of each cluster: its stability over the product of its number of members and the maximum
+    /// lambda of all clusters.
     ///
     /// 0 means that a cluster hardly exists. Values are at most 1, except for the root, because not all of its points
     /// are members. If the maximum lambda is infinite, all values are 1. Source: the Python package `hdbscan`.
@@ -180,14 +180,14 @@ impl HdbscanClusters {
         &self.persistence
     }
 
-    /// The condensed tree from which the clusters are chosen.
+    /// Returns the condensed tree from which the clusters are chosen.
     pub fn condensed_tree(&self) -> &CondensedTree {
         &self.tree
     }
 
-    /// The clusters of DBSCAN* with this inclusive `eps` and the same `min_samples`: core points linked by steps of at
-    /// most `eps`. Clusters are numbered by their smallest member. Points that are not core and clusters of fewer than
-    /// `min_cluster_size` points are noise. Cost: one pass over the points.
+    /// Finds the clusters of DBSCAN* with this inclusive `eps` and the same `min_samples`: core points linked by steps
+    /// of at most `eps`. Clusters are numbered by their smallest member. Points that are not core and clusters of fewer
+    /// than `min_cluster_size` points are noise. Cost: one pass over the points.
     ///
     /// # Errors
     /// An `eps` that is NaN or negative.

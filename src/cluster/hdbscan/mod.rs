@@ -57,7 +57,7 @@ impl Hdbscan {
         guarded(|| {
             self.check()?;
             let tree = MinimumSpanningTree::new().min_samples(self.samples(bvh.len())).alpha(self.alpha);
-            self.run_on_tree(&tree.run_on(bvh)?)
+            self.run_on_spanning_tree(&tree.run_on(bvh)?)
         })
     }
 
@@ -74,11 +74,11 @@ impl Hdbscan {
     ///
     /// let points = [[0.0f64], [1.0], [2.0], [10.0], [11.0], [20.0], [21.0], [22.0]];
     /// let tree = MinimumSpanningTree::new().min_samples(2).run(&points)?;
-    /// let counts = [2, 3, 4].map(|size| Hdbscan::new(size).run_on_tree(&tree).map(|found| found.labels().n_clusters()));
+    /// let counts = [2, 3, 4].map(|size| Hdbscan::new(size).run_on_spanning_tree(&tree).map(|found| found.labels().n_clusters()));
     /// assert_eq!(counts.into_iter().collect::<Result<Vec<_>, _>>()?, [3, 2, 0]);
     /// # Ok::<(), ropewalk::Error>(())
     /// ```
-    pub fn run_on_tree(&self, tree: &SpanningTree) -> Result<HdbscanClusters> {
+    pub fn run_on_spanning_tree(&self, tree: &SpanningTree) -> Result<HdbscanClusters> {
         guarded(|| {
             self.check()?;
             let (n, max) = (tree.n_points(), Dendrogram::MOST_POINTS);

@@ -51,7 +51,7 @@ pub(super) struct Nodes {
 }
 
 impl Nodes {
-    /// The large nodes of a tree: those of at least `min_cluster_size` points.
+    /// Finds the large nodes of a tree: those of at least `min_cluster_size` points.
     pub fn new(tree: &SpanningTree, min_cluster_size: usize, ties: Ties) -> Self {
         let chains = Chains::new(tree);
         mark("chains");
@@ -65,7 +65,7 @@ impl Nodes {
             let is_tied = || ties == Ties::Together && weight2.get(parent as usize) == Some(&weight2[at]);
             AtomicU32::new(if is_large && !is_tied() { at as u32 } else { parent })
         });
-        let node_of_place = roots_from_last(UnionFind::of(links));
+        let node_of_place = roots_from_last(UnionFind::from_parents(links));
         let below = atomics(n, NONE);
         for_tasks(n, TASK, &|range| {
             for at in range {
@@ -82,7 +82,8 @@ impl Nodes {
         let below = plain(below);
         let is_one = |at: usize| below[at] < SEVERAL;
         let begins = RankBitmap::new(n, |at| !is_one(at) && node_of_place[at] as usize == at);
-        let bottoms = UnionFind::of(map(n, TASK, &|at| AtomicU32::new(if is_one(at) { below[at] } else { at as u32 })));
+        let bottoms =
+            UnionFind::from_parents(map(n, TASK, &|at| AtomicU32::new(if is_one(at) { below[at] } else { at as u32 })));
         // Places are processed from the leaves up, so the nodes below are resolved already and paths are short.
         let cluster = map(n, TASK, &|at| begins.rank(bottoms.find(at as u32)));
         let top_nodes = atomics(begins.count() as usize, NONE);
@@ -96,17 +97,17 @@ impl Nodes {
         Self { chains, sizes, weight2, node_of_place, large_child: below, cluster, top_nodes: plain(top_nodes) }
     }
 
-    /// The node above `node`.
+    /// Returns the node above `node`.
     pub fn above(&self, node: u32) -> Option<u32> {
         above(&self.chains, &self.node_of_place, node as usize)
     }
 
-    /// The nodes of a cluster, from its top node down.
+    /// Returns the nodes of a cluster, from its top node down.
     pub fn path(&self, head: u32) -> Vec<u32> {
         successors(Some(head), |&node| self.only_child(node)).collect()
     }
 
-    /// The number of points that leave the node's cluster at the node, as single points or in child clusters.
+    /// Returns the number of points that leave the node's cluster at the node, as single points or in child clusters.
     pub fn leaving(&self, node: u32) -> u32 {
         self.sizes[node as usize] - self.only_child(node).map_or(0, |child| self.sizes[child as usize])
     }
@@ -116,7 +117,7 @@ impl Nodes {
         self.large_child[node as usize] == SEVERAL
     }
 
-    /// The node at which a point leaves its last cluster.
+    /// Returns the node at which a point leaves its last cluster.
     #[inline]
     pub fn of_point(&self, point: usize) -> u32 {
         if let Some(&ahead) = self.chains.lightest.get(point + AHEAD) {

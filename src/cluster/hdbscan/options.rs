@@ -3,8 +3,8 @@
 use crate::error::{Error, Result};
 use crate::geometry::BoxSize;
 
-/// The criterion by which clusters of the [`CondensedTree`](crate::CondensedTree) are chosen. No chosen cluster lies
-/// in another, except as described for [`Hdbscan::cluster_selection_epsilon`].
+/// The criterion by which clusters of the [`CondensedTree`](crate::cluster::CondensedTree) are chosen. No chosen
+/// cluster lies in another, except as described for [`Hdbscan::cluster_selection_epsilon`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum ClusterSelection {
@@ -26,8 +26,9 @@ pub enum Ties {
     #[default]
     Together,
     /// Edges of equal weight are removed one by one, the last first in the order of
-    /// [`SpanningTree::edges`](crate::SpanningTree::edges). scikit-learn removes them in this way from its own tree.
-    /// So clusters and numbers equal those of scikit-learn for the same tree, and for any tree without equal weights.
+    /// [`SpanningTree::edges`](crate::cluster::SpanningTree::edges). scikit-learn removes them in this way from its own
+    /// tree. So clusters and numbers equal those of scikit-learn for the same tree, and for any tree without equal
+    /// weights.
     Sequential,
 }
 
@@ -81,7 +82,7 @@ pub struct Hdbscan {
 }
 
 impl Hdbscan {
-    /// A finder of clusters with at least `min_cluster_size` points, which must be at least 2.
+    /// Creates a finder of clusters with at least `min_cluster_size` points, which must be at least 2.
     pub fn new(min_cluster_size: usize) -> Self {
         Self {
             min_cluster_size,
@@ -96,23 +97,24 @@ impl Hdbscan {
         }
     }
 
-    /// The number of nearest points, the point itself included, whose maximum distance is the core distance. This is
-    /// as in scikit-learn; the Python package `hdbscan` does not count the point itself. Default: `min_cluster_size`,
-    /// or the number of points if that is smaller.
+    /// Sets the number of nearest points, the point itself included, whose maximum distance is the core distance; at
+    /// least 1. This is as in scikit-learn; the Python package `hdbscan` does not count the point itself. Default:
+    /// `min_cluster_size`, or the number of points if that is smaller.
     #[must_use]
     pub fn min_samples(mut self, min_samples: usize) -> Self {
         self.min_samples = Some(min_samples);
         self
     }
 
-    /// The criterion by which clusters are chosen. Default: [`ClusterSelection::ExcessOfMass`].
+    /// Sets the criterion by which clusters are chosen. Default: [`ClusterSelection::ExcessOfMass`].
     #[must_use]
     pub fn cluster_selection(mut self, selection: ClusterSelection) -> Self {
         self.selection = selection;
         self
     }
 
-    /// The minimum distance at which chosen clusters split off. Default: 0, no minimum.
+    /// Sets the minimum distance at which chosen clusters split off, in the unit of the points and not negative.
+    /// Default: 0, no minimum.
     ///
     /// A chosen cluster that splits off at less is replaced by the first cluster above it that splits off at more than
     /// this distance. If there is no such cluster, it is replaced by the last one below the root, or by the root if
@@ -126,8 +128,8 @@ impl Hdbscan {
         self
     }
 
-    /// The maximum size of clusters chosen by excess of mass; a larger cluster that does not split is noise. The size
-    /// of the root is the sum of the sizes of its children, as in scikit-learn. Default: no maximum.
+    /// Sets the maximum size of clusters chosen by excess of mass, in points; a larger cluster that does not split is
+    /// noise. The size of the root is the sum of the sizes of its children, as in scikit-learn. Default: no maximum.
     #[must_use]
     pub fn max_cluster_size(mut self, size: usize) -> Self {
         self.max_cluster_size = Some(size);
@@ -144,22 +146,23 @@ impl Hdbscan {
         self
     }
 
-    /// The divisor of pair distances, but not of core distances: w(i, j) = max(core(i), core(j), d(i, j) / alpha).
-    /// Default: 1.
+    /// Sets the divisor of pair distances, but not of core distances: w(i, j) = max(core(i), core(j), d(i, j) / alpha).
+    /// It must be positive and finite. Default: 1.
     #[must_use]
     pub fn alpha(mut self, alpha: f64) -> Self {
         self.alpha = alpha;
         self
     }
 
-    /// The treatment of edges of equal weight. Default: [`Ties::Together`].
+    /// Sets the treatment of edges of equal weight. Default: [`Ties::Together`].
     #[must_use]
     pub fn ties(mut self, ties: Ties) -> Self {
         self.ties = ties;
         self
     }
 
-    /// The side of a periodic box, or one side per axis; `None` for open space.
+    /// Sets the side of the periodic box, or one side per axis, in the unit of the points; `None` for open space.
+    /// Default: open space.
     #[must_use]
     pub fn periodic(mut self, size: impl Into<BoxSize>) -> Self {
         self.size = size.into();
@@ -171,7 +174,7 @@ impl Hdbscan {
         &self.size
     }
 
-    /// The `min_samples` for this number of points: the value of [`Hdbscan::min_samples`], or the default.
+    /// Returns the `min_samples` for this number of points: the value of [`Hdbscan::min_samples`], or the default.
     ///
     /// ```
     /// let hdbscan = ropewalk::Hdbscan::new(5);

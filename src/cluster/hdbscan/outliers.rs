@@ -4,8 +4,8 @@ use super::HdbscanClusters;
 use crate::memory::collected;
 
 impl HdbscanClusters {
-    /// The GLOSH outlier score of each point: 1 - lambda_p / lambda_max. lambda_max is the maximum lambda of the
-    /// point's last cluster and of all clusters below it. Scores range from 0 for the densest points towards 1 for
+    /// Computes the GLOSH outlier score of each point: 1 - lambda_p / lambda_max. lambda_max is the maximum lambda of
+    /// the point's last cluster and of all clusters below it. Scores range from 0 for the densest points towards 1 for
     /// outliers, whether or not the cluster is chosen.
     ///
     /// Copies of a point have infinite lambda and score 0; other points of their cluster and of the clusters above it

@@ -20,7 +20,7 @@ pub struct HdbscanPrediction {
 }
 
 impl Hdbscan {
-    /// The cluster that each new point would join if it were added alone, and the old points kept their clusters.
+    /// Finds the cluster that each new point would join if it were added alone, and the old points kept their clusters.
     ///
     /// `points` and `clusters` are those of an earlier [`Hdbscan::run`] with the same options. A new point p joins the
     /// tree at the neighbour x with the minimum w(p, x) = max(core(p), core(x), d(p, x) / alpha). Candidates are the 2

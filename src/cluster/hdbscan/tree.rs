@@ -73,21 +73,21 @@ pub struct CondensedTree {
 crate::brief::brief_debug!(CondensedTree, lists: [clusters, cluster, weight2], others: [min_cluster_size]);
 
 impl CondensedTree {
-    /// The number of points.
+    /// Returns the number of points.
     pub fn n_points(&self) -> usize {
         self.cluster.len()
     }
 
-    /// The clusters, in breadth-first order of the dendrogram.
+    /// Returns the clusters, in breadth-first order of the dendrogram.
     ///
     /// The first is the root, which holds all points, even if these are fewer than `min_cluster_size`. Children of one
-    /// parent are ordered by their smallest member. For [`Ties::Sequential`](crate::Ties::Sequential) they are ordered
-    /// as in scikit-learn; its numbers are then these plus n.
+    /// parent are ordered by their smallest member. For [`Ties::Sequential`](crate::cluster::Ties::Sequential) they are
+    /// ordered as in scikit-learn; its numbers are then these plus n.
     pub fn clusters(&self) -> &[CondensedCluster] {
         &self.clusters
     }
 
-    /// The last cluster of point `i`.
+    /// Returns the last cluster of point `i`.
     ///
     /// # Panics
     /// If `i` is not less than the number of points.
@@ -95,7 +95,7 @@ impl CondensedTree {
         self.cluster[i]
     }
 
-    /// The lambda at which point `i` leaves its last cluster.
+    /// Returns the lambda at which point `i` leaves its last cluster.
     ///
     /// # Panics
     /// If `i` is not less than the number of points.
@@ -103,7 +103,7 @@ impl CondensedTree {
         lambda(self.weight2[i])
     }
 
-    /// The rows of the tree: one for each point, in order, then one for each cluster except the root.
+    /// Returns the rows of the tree: one for each point, in order, then one for each cluster except the root.
     pub fn rows(&self) -> impl Iterator<Item = CondensedRow> {
         let number = |cluster: usize| (self.n_points() + cluster) as u64;
         let points = (0..self.n_points()).map(move |i| CondensedRow {

@@ -16,7 +16,7 @@ use crate::search::nearest::fold_stored;
 pub struct ChainBoundary {
     /// The chain with the denser peak, which has the lower number.
     pub denser: u32,
-    /// The other chain.
+    /// The chain with the less dense peak, which has the higher number.
     pub other: u32,
     /// The density of the boundary: the maximum mean density of two particles, one of each chain, where one is among
     /// the `n_merge` nearest neighbours of the other.

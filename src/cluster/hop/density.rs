@@ -60,7 +60,7 @@ pub enum DensityUnit {
 /// Densities of particles from their nearest neighbours, in two or three dimensions, as in [`Hop`](crate::Hop).
 ///
 /// ```
-/// use ropewalk::KernelDensity;
+/// use ropewalk::cluster::KernelDensity;
 ///
 /// // On a lattice all densities are equal and close to the mean.
 /// let points: Vec<[f64; 3]> = (0..512).map(|i| [i / 64, i / 8 % 8, i % 8].map(f64::from)).collect();
@@ -96,28 +96,32 @@ impl Default for KernelDensity {
 /// box.
 macro_rules! density_options {
     () => {
-        /// Sets the density estimator, including its space. Thresholds are in its unit.
+        /// Sets the density estimator, including its kernel, masses, volume and periodic box. Thresholds are in its
+        /// unit.
         #[must_use]
         pub fn density(mut self, density: KernelDensity) -> Self {
             self.density = density;
             self
         }
 
-        /// Sets the masses, as [`KernelDensity::masses`] does.
+        /// Sets the mass of each point, finite and not negative, for its density. Default: 1.
         #[must_use]
         pub fn masses(mut self, masses: impl Into<Vec<f64>>) -> Self {
             self.density = self.density.masses(masses);
             self
         }
 
-        /// Sets the volume, as [`KernelDensity::volume`] does.
+        /// Sets the volume (in two dimensions the area) over which the mean density is taken, in the unit of the points
+        /// to the power of their dimension. Default: that of the periodic box, or in open space that of the bounding
+        /// box of the points.
         #[must_use]
         pub fn volume(mut self, volume: impl Into<f64>) -> Self {
             self.density = self.density.volume(volume);
             self
         }
 
-        /// Sets the periodic box, as [`KernelDensity::periodic`] does.
+        /// Sets the side of the periodic box, or one side per axis, in the unit of the points; `None` for open space.
+        /// Default: open space.
         #[must_use]
         pub fn periodic(mut self, size: impl Into<BoxSize>) -> Self {
             self.density = self.density.periodic(size);
@@ -128,56 +132,58 @@ macro_rules! density_options {
 pub(crate) use density_options;
 
 impl KernelDensity {
-    /// Default options: 64 neighbours, the symmetric kernel, masses of 1, units of the mean density, open space.
+    /// Creates the default options: 64 neighbours, the symmetric kernel, masses of 1, units of the mean density, open
+    /// space.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// The number of neighbours that determine a density, the particle itself included. Default: 64.
+    /// Sets the number of neighbours that determine a density, the particle itself included; at least 1. Default: 64.
     #[must_use]
     pub fn n_density(mut self, n_density: usize) -> Self {
         self.n_density = n_density;
         self
     }
 
-    /// The kernel. Default: [`DensityKernel::Symmetric`].
+    /// Sets the kernel of the density sums. Default: [`DensityKernel::Symmetric`].
     #[must_use]
     pub fn kernel(mut self, kernel: DensityKernel) -> Self {
         self.kernel = kernel;
         self
     }
 
-    /// The unit of densities. Default: [`DensityUnit::Mean`].
+    /// Sets the unit of densities: the mean density, or mass over volume. Default: [`DensityUnit::Mean`].
     #[must_use]
     pub fn unit(mut self, unit: DensityUnit) -> Self {
         self.unit = unit;
         self
     }
 
-    /// The volume (in two dimensions the area) over which the mean density is taken. Default: that of the periodic
-    /// box, or in open space that of the bounding box of the points.
+    /// Sets the volume (in two dimensions the area) over which the mean density is taken, in the unit of the points to
+    /// the power of their dimension. Default: that of the periodic box, or in open space that of the bounding box of
+    /// the points.
     #[must_use]
     pub fn volume(mut self, volume: impl Into<f64>) -> Self {
         self.volume = Some(volume.into());
         self
     }
 
-    /// The mass of each point, finite and not negative. Default: 1.
+    /// Sets the mass of each point, finite and not negative. Default: 1.
     #[must_use]
     pub fn masses(mut self, masses: impl Into<Vec<f64>>) -> Self {
         self.masses = Some(masses.into());
         self
     }
 
-    /// The side of a periodic box, or one side per axis; `None` for open space. Distances are those to the nearest
-    /// image.
+    /// Sets the side of the periodic box, or one side per axis, in the unit of the points; `None` for open space.
+    /// Default: open space. Distances are those to the nearest image.
     #[must_use]
     pub fn periodic(mut self, size: impl Into<BoxSize>) -> Self {
         self.size = size.into();
         self
     }
 
-    /// The density of each point.
+    /// Computes the density of each point, in the order of `points`.
     ///
     /// Sums are exact to 70 bits of the sum that the largest mass at every point would give, and then rounded. So
     /// densities depend neither on the order of the points nor on the number of threads. Without points the result is
@@ -198,7 +204,8 @@ impl KernelDensity {
         guarded(|| self.run_on(&Bvh::build_in(points, Space::periodic(self.size.clone())?)?))
     }
 
-    /// The density of each point of an existing tree. The space is that of the tree, open or periodic.
+    /// Computes the density of each point of an existing tree, in the order of the slice from which it was built. The
+    /// space is that of the tree, open or periodic.
     ///
     /// # Errors
     /// As for [`KernelDensity::run`].
@@ -215,7 +222,7 @@ impl KernelDensity {
         let in_unit = 1.0 / self.unit_density(tree.len(), self.volume_of(tree))?;
         let radius2 = kth_distances2(tree, k);
         mark("widths");
-        let masses = Masses::of(tree.order(), self.masses.as_deref());
+        let masses = Masses::new(tree.order(), self.masses.as_deref());
         let density = densities(tree, self, &masses, &radius2, in_unit, &[]);
         mark("densities");
         Ok(Densities { density, radius2, k })
@@ -281,7 +288,7 @@ impl KernelDensity {
 
     /// The density of the unit, for `n` points in a volume.
     pub(crate) fn unit_density(&self, n: usize, volume: f64) -> Result<f64> {
-        let mass = || self.masses.as_ref().map_or(n as f64, |masses| MassSum::of(masses).value());
+        let mass = || self.masses.as_ref().map_or(n as f64, |masses| MassSum::from_values(masses).value());
         self.unit_of(&mass, volume)
     }
 
@@ -317,7 +324,7 @@ pub(crate) fn check_dimension<const D: usize>() -> Result<()> {
     if (2..=3).contains(&D) { Ok(()) } else { Err(errors::hop_dimension(D)) }
 }
 
-/// Reorders values from tree order to the caller's order.
+/// Reorders values from tree order to the order of the points as they were given.
 pub(crate) fn by_index<T: Copy + Default>(order: &[u32], values: &[T]) -> Vec<T> {
     let mut all = filled(values.len(), T::default());
     for (&index, &value) in order.iter().zip(values) {
@@ -336,7 +343,7 @@ pub(super) struct Densities {
 
 impl Masses {
     /// The masses of points in tree order; 1 for each point if `masses` is `None`.
-    pub(crate) fn of(order: &[u32], masses: Option<&[f64]>) -> Self {
+    pub(crate) fn new(order: &[u32], masses: Option<&[f64]>) -> Self {
         let Some(masses) = masses else { return Self::Ones };
         let mut own = zeroed(order.len());
         fill(&mut own, TASK, &|range, own| {

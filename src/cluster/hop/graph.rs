@@ -24,7 +24,7 @@ pub(super) struct NeighborCounts {
 pub struct Peak {
     /// The index of the peak's particle.
     pub index: u32,
-    /// The density of that particle.
+    /// The density of the peak's particle, the maximum of its chain.
     pub density: f64,
 }
 
@@ -80,7 +80,7 @@ impl HopChains {
         mark("chains");
         let boundaries = boundaries(tree, counts.n_merge, &chain, &density, &[]);
         mark("boundaries");
-        Self { density, chain, peaks, boundaries, space: Boundary::of(tree.space()) }
+        Self { density, chain, peaks, boundaries, space: Boundary::new(tree.space()) }
     }
 
     /// Chains from their parts, for results of a device.
@@ -95,7 +95,8 @@ impl HopChains {
         Self { density, chain, peaks, boundaries, space }
     }
 
-    /// The density of each particle, or the value of the field given by the caller.
+    /// Returns the density of each particle, or its value of the field passed to
+    /// [`Hop::chains_with_density`](crate::Hop::chains_with_density).
     pub fn density(&self) -> &[f64] {
         &self.density
     }
@@ -105,17 +106,17 @@ impl HopChains {
         self.density
     }
 
-    /// The chain of each particle.
+    /// Returns the number of the chain of each particle.
     pub fn chain(&self) -> &[u32] {
         &self.chain
     }
 
-    /// The peak of each chain, the densest first.
+    /// Returns the peak of each chain, the densest first.
     pub fn peaks(&self) -> &[Peak] {
         &self.peaks
     }
 
-    /// The boundaries between touching chains, in descending order of density; ties are ordered by the chains.
+    /// Returns the boundaries between touching chains, in descending order of density; ties are ordered by the chains.
     pub fn boundaries(&self) -> &[ChainBoundary] {
         &self.boundaries
     }

@@ -79,8 +79,9 @@ pub struct Hop {
 }
 
 impl Hop {
-    /// A finder of halos that extend to the density `delta_outer`. By default the density of saddles is 2.5 times as
-    /// large, that of peaks 3 times, as the authors advise. In units of the mean density, 80 and 160 are usual.
+    /// Creates a finder of halos that extend to the density `delta_outer`, in the unit of the densities. By default the
+    /// density of saddles is 2.5 times as large, that of peaks 3 times, as the authors advise. In units of the mean
+    /// density, 80 and 160 are usual.
     pub fn new(delta_outer: impl Into<f64>) -> Self {
         Self {
             density: KernelDensity::new(),
@@ -95,43 +96,46 @@ impl Hop {
 
     density_options!();
 
-    /// The number of neighbours that determine a density, as in [`KernelDensity::n_density`]. Default: 64.
+    /// Sets the number of neighbours that determine a density, the particle itself included, as
+    /// [`KernelDensity::n_density`]. Default: 64.
     #[must_use]
     pub fn n_density(mut self, n_density: usize) -> Self {
         self.density = self.density.n_density(n_density);
         self
     }
 
-    /// The number of nearest particles, itself included, to the densest of which a particle hops. Default: 64. The
-    /// authors advise 16.
+    /// Sets the number of nearest particles, itself included, to the densest of which a particle hops; at least 1.
+    /// Default: 64. The authors advise 16.
     #[must_use]
     pub fn n_hop(mut self, n_hop: usize) -> Self {
         self.n_hop = n_hop;
         self
     }
 
-    /// The number of nearest neighbours among which boundaries are searched. Default: 4.
+    /// Sets the number of nearest neighbours among which boundaries are searched; less than the number of points.
+    /// Default: 4.
     #[must_use]
     pub fn n_merge(mut self, n_merge: usize) -> Self {
         self.n_merge = n_merge;
         self
     }
 
-    /// The minimum density of a boundary over which two halos are merged. Default: 2.5 times `delta_outer`.
+    /// Sets the minimum density of a boundary over which two halos are merged, in the unit of the densities. Default:
+    /// 2.5 times `delta_outer`.
     #[must_use]
     pub fn delta_saddle(mut self, delta_saddle: impl Into<f64>) -> Self {
         self.delta_saddle = Some(delta_saddle.into());
         self
     }
 
-    /// The minimum density of a halo's peak. Default: 3 times `delta_outer`.
+    /// Sets the minimum density of a halo's peak, in the unit of the densities. Default: 3 times `delta_outer`.
     #[must_use]
     pub fn delta_peak(mut self, delta_peak: impl Into<f64>) -> Self {
         self.delta_peak = Some(delta_peak.into());
         self
     }
 
-    /// The minimum number of members of a halo. Default: 10. Labels do not depend on it.
+    /// Sets the minimum number of members of a halo. Default: 10. Labels do not depend on it.
     #[must_use]
     pub fn min_members(mut self, members: usize) -> Self {
         self.min_members = members;
@@ -165,7 +169,7 @@ impl Hop {
         })
     }
 
-    /// The chains of `points` and their boundaries, from which [`Hop::run_on_chains`] finds the halos for any
+    /// Finds the chains of `points` and their boundaries, from which [`Hop::run_on_chains`] finds the halos for any
     /// thresholds.
     ///
     /// # Errors
@@ -174,7 +178,7 @@ impl Hop {
         guarded(|| self.chains_on(&Bvh::build_in(points, Space::periodic(self.density.size.clone())?)?))
     }
 
-    /// The chains of the points in an existing tree and their boundaries. The space is that of the tree, open or
+    /// Finds the chains of the points in an existing tree and their boundaries. The space is that of the tree, open or
     /// periodic.
     ///
     /// # Errors
@@ -188,8 +192,8 @@ impl Hop {
         })
     }
 
-    /// The chains of a given field, which replaces the density: one value for each point of a tree. Thresholds are
-    /// then in the unit of the field.
+    /// Finds the chains of a given field, which replaces the density: one value for each point of a tree. Thresholds
+    /// are then in the unit of the field.
     ///
     /// # Errors
     /// As for [`Hop::chains`]; values that are NaN or not one per point.
@@ -201,12 +205,12 @@ impl Hop {
     ///
     /// let bvh = Bvh::build(&[[0.0f32, 0.0], [1.0, 0.0], [2.5, 0.0], [4.0, 0.0], [5.0, 0.0]])?;
     /// let hop = Hop::new(1.0).n_hop(2).n_merge(1).min_members(1);
-    /// let chains = hop.chains_of(&bvh, &[9.0, 5.0, 2.0, 4.0, 7.0])?;
+    /// let chains = hop.chains_with_density(&bvh, &[9.0, 5.0, 2.0, 4.0, 7.0])?;
     /// assert_eq!(chains.chain(), [0, 0, 0, 1, 1]);
     /// assert_eq!(hop.run_on_chains(&chains)?.len(), 2);
     /// # Ok::<(), ropewalk::Error>(())
     /// ```
-    pub fn chains_of<S: Scalar, const D: usize>(&self, tree: &Bvh<S, D>, field: &[f64]) -> Result<HopChains> {
+    pub fn chains_with_density<S: Scalar, const D: usize>(&self, tree: &Bvh<S, D>, field: &[f64]) -> Result<HopChains> {
         guarded(|| {
             check_points(tree)?;
             self.check_counts(tree.len())?;
@@ -217,7 +221,7 @@ impl Hop {
         })
     }
 
-    /// The halos of existing chains for the thresholds of these options. The numbers of neighbours are ignored.
+    /// Finds the halos of existing chains for the thresholds of these options. The numbers of neighbours are ignored.
     ///
     /// # Errors
     /// As for [`Hop::run`], for the thresholds.
@@ -295,7 +299,7 @@ impl Hop {
         Ok(())
     }
 
-    /// The names and values of the parameters, for the header of a catalogue.
+    /// Returns the names and values of the parameters, for the header of a catalogue.
     #[doc(hidden)]
     pub fn parameters(&self) -> [(&'static str, f64); 6] {
         let (saddle, peak) = self.saddle_and_peak();
@@ -309,7 +313,7 @@ impl Hop {
         ]
     }
 
-    /// The name of the density kernel, for the header of a catalogue; `None` for the default.
+    /// Returns the name of the density kernel, for the header of a catalogue; `None` for the default.
     #[doc(hidden)]
     pub fn other_kernel(&self) -> Option<&'static str> {
         match self.density.kernel {

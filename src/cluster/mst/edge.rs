@@ -16,7 +16,8 @@ pub struct Edge {
 }
 
 impl Edge {
-    /// The weight in the units of the points: the smallest radius that includes the edge ([`distance_from_square`]).
+    /// Returns the weight in the units of the points: the smallest radius that includes the edge
+    /// ([`distance_from_square`]).
     pub fn weight(&self) -> f64 {
         distance_from_square(self.weight2)
     }

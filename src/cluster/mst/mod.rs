@@ -54,20 +54,20 @@ impl Default for MinimumSpanningTree {
 }
 
 impl MinimumSpanningTree {
-    /// Default options: edges weighted by their length, in open space.
+    /// Creates the default options: edges weighted by their length, in open space.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// The number of samples for mutual reachability, the point itself included. Default: 1, which weights edges by
-    /// their length.
+    /// Sets the number of samples for mutual reachability, the point itself included; at least 1. Default: 1, which
+    /// weights edges by their length.
     #[must_use]
     pub fn min_samples(mut self, min_samples: usize) -> Self {
         self.min_samples = min_samples;
         self
     }
 
-    /// The divisor of pair distances, but not of core distances: w(i, j) = max(core(i), core(j), d(i, j) / alpha).
+    /// Sets the divisor of pair distances, but not of core distances: w(i, j) = max(core(i), core(j), d(i, j) / alpha).
     /// Default: 1. Source: Chaudhuri and Dasgupta 2010, robust single linkage.
     #[must_use]
     pub fn alpha(mut self, alpha: impl Into<f64>) -> Self {
@@ -75,7 +75,8 @@ impl MinimumSpanningTree {
         self
     }
 
-    /// The side of a periodic box, or one side per axis; `None` for open space.
+    /// Sets the side of the periodic box, or one side per axis, in the unit of the points; `None` for open space.
+    /// Default: open space.
     #[must_use]
     pub fn periodic(mut self, size: impl Into<BoxSize>) -> Self {
         self.size = size.into();
@@ -126,7 +127,7 @@ impl MinimumSpanningTree {
     }
 }
 
-/// The Euclidean minimum spanning tree of points in open space.
+/// Finds the Euclidean minimum spanning tree of points in open space.
 ///
 /// ```
 /// let tree = ropewalk::minimum_spanning_tree(&[[0.0f64, 0.0], [3.0, 4.0], [0.0, 1.0]])?;
@@ -156,7 +157,7 @@ impl SpanningTree {
         Self { n_points, edges }
     }
 
-    /// A spanning tree from its edges in order, for example of another program or an earlier run.
+    /// Creates a spanning tree from its edges in order, for example of another program or an earlier run.
     ///
     /// # Errors
     /// - A number of edges that is not one less than the number of points.
@@ -167,7 +168,8 @@ impl SpanningTree {
     /// # Example
     ///
     /// ```
-    /// use ropewalk::{Edge, SpanningTree, minimum_spanning_tree};
+    /// use ropewalk::cluster::{Edge, SpanningTree};
+    /// use ropewalk::minimum_spanning_tree;
     ///
     /// let tree = minimum_spanning_tree(&[[0.0f32], [1.0], [9.0]])?;
     /// assert_eq!(SpanningTree::from_edges(3, tree.edges().to_vec())?, tree);
@@ -200,12 +202,12 @@ impl SpanningTree {
         })
     }
 
-    /// The number of points that the tree spans.
+    /// Returns the number of points that the tree spans.
     pub fn n_points(&self) -> usize {
         self.n_points
     }
 
-    /// The edges in ascending order; empty for fewer than two points.
+    /// Returns the edges in ascending order; empty for fewer than two points.
     pub fn edges(&self) -> &[Edge] {
         &self.edges
     }

@@ -14,7 +14,7 @@ pub enum Reduction {
 }
 
 impl Reduction {
-    /// Combines two numbers.
+    /// Combines two numbers by this operation.
     pub fn of(self, a: u64, b: u64) -> u64 {
         match self {
             Self::Sum => a.wrapping_add(b),
@@ -42,10 +42,10 @@ impl Reduction {
 /// # Ok::<(), ropewalk::Error>(())
 /// ```
 pub trait Communicator {
-    /// The number of this rank, from 0.
+    /// Returns the number of this rank, from 0.
     fn rank(&self) -> usize;
 
-    /// The number of ranks.
+    /// Returns the number of ranks.
     fn size(&self) -> usize;
 
     /// Sends each rank its block of `send`, and writes the blocks from all ranks to `receive`. Blocks are

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use crate::distributed::communicator::interface::{Communicator, Reduction};
 use crate::error::Result;
 
-/// The bytes and calls that a rank has issued.
+/// The number of bytes that a rank has sent to other ranks, and the number of its collective calls.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Traffic {
     /// Bytes sent to other ranks. Bytes of a gather or reduction count once for each other rank.
@@ -34,12 +34,12 @@ pub struct Measured<'a> {
 }
 
 impl<'a> Measured<'a> {
-    /// Wraps a communicator, with all counts zero.
+    /// Creates a communicator that forwards all calls to `ranks`, and counts calls and sent bytes from 0.
     pub fn new(ranks: &'a dyn Communicator) -> Self {
         Self { ranks, bytes: AtomicU64::new(0), calls: AtomicU64::new(0) }
     }
 
-    /// Returns what this rank has sent so far.
+    /// Returns the number of bytes that this rank has sent so far, and the number of its calls.
     pub fn traffic(&self) -> Traffic {
         Traffic { bytes: self.bytes.load(Relaxed), calls: self.calls.load(Relaxed) }
     }

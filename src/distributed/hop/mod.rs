@@ -19,7 +19,7 @@ use crate::cluster::hop::smoothing::Masses;
 use crate::cluster::hop::{DensityKernel, check_field};
 use crate::distributed::boundary::NONE;
 use crate::distributed::communicator::{Communicator, Reduction, agree, check_same_options, reduce};
-use crate::distributed::domain::Domain;
+use crate::distributed::domain::{Domain, DomainOptions};
 use crate::distributed::errors::some_ranks_lack;
 use crate::distributed::halos::Halos;
 use crate::distributed::hop::chains::climb;
@@ -67,7 +67,7 @@ impl Hop {
     /// # Errors
     /// Fails on all ranks if one has input that [`Hop::run`] rejects, if options differ, or if a rank has ended.
     pub fn run_across<S: Scalar, const D: usize>(&self, ranks: &dyn Communicator, points: &[[S; D]]) -> Result<Halos> {
-        self.run_on_domain(&Domain::new(ranks, points, self.density.size.clone())?)
+        self.run_on_domain(&DomainOptions::new().periodic(self.density.size.clone()).distribute(ranks, points)?)
     }
 
     /// Finds the halos of the points of a domain, in its space (open or periodic). Collective.
@@ -114,16 +114,16 @@ impl Hop {
     /// Finds the halos of a field that replaces the density. `field` has a value for each point that this rank passed
     /// in; thresholds are in its unit. Collective.
     ///
-    /// The halos equal those of [`Hop::chains_of`] and [`Hop::run_on_chains`] in one process.
+    /// The halos equal those of [`Hop::chains_with_density`] and [`Hop::run_on_chains`] in one process.
     ///
     /// ```
     /// use ropewalk::{Hop, distributed::{Communicator, Domain, on_threads}};
     ///
     /// let labels = on_threads(5, |ranks| {
     ///     let (x, value) = [(0.0f32, 9.0), (1.0, 5.0), (2.5, 2.0), (4.0, 4.0), (5.0, 7.0)][ranks.rank()];
-    ///     let domain = Domain::new(ranks, &[[x, 0.0]], None::<f64>)?;
+    ///     let domain = Domain::new(ranks, &[[x, 0.0]])?;
     ///     let hop = Hop::new(1.0).n_hop(2).n_merge(1).delta_saddle(3.0).delta_peak(6.0);
-    ///     Ok(hop.run_on_domain_of(&domain, &[value])?.labels().get(0))
+    ///     Ok(hop.run_on_domain_with_density(&domain, &[value])?.labels().get(0))
     /// })?;
     /// assert_eq!(labels, [0, 0, 0, 1, 1].map(Some));
     /// # Ok::<(), ropewalk::Error>(())
@@ -131,7 +131,7 @@ impl Hop {
     ///
     /// # Errors
     /// As [`Hop::run_across`]. Also fails if a value is NaN, or unless there is one value per point.
-    pub fn run_on_domain_of<S: Scalar, const D: usize>(
+    pub fn run_on_domain_with_density<S: Scalar, const D: usize>(
         &self,
         domain: &Domain<'_, S, D>,
         field: &[f64],
@@ -196,7 +196,7 @@ impl Hop {
             return Ok((Masses::Ones, domain.len() as f64));
         }
         let own = masses.unwrap_or_default();
-        let mut words = MassSum::of(own).words().map(|word| word as u64);
+        let mut words = MassSum::from_values(own).words().map(|word| word as u64);
         ranks.all_reduce(&mut words, Reduction::Sum)?;
         let total = MassSum::from_words(&words.map(|word| word as i64)).map_or(f64::NAN, |sum| sum.value());
         // Bit patterns of non-negative numbers are ordered like the numbers.

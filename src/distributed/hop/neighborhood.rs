@@ -66,7 +66,7 @@ impl<S: Scalar, const D: usize> Neighborhood<S, D> {
         mark("search bounds");
         let lists = near(domain, &regions, &tree, &kth_distance2_bound, k, is_mutual)?;
         drop((regions, kth_distance2_bound));
-        let route = Route::of_lists(ranks, &lists)?;
+        let route = Route::from_lists(ranks, &lists)?;
         drop(lists);
         let points = route.send(ranks, &domain.points)?;
         let ids = route.send(ranks, &domain.ids)?;
@@ -125,7 +125,7 @@ fn near<S: Scalar, const D: usize>(
 ) -> Result<Vec<Vec<u32>>> {
     let (ranks, own) = (domain.ranks, domain.ranks.rank() as u32);
     let pairs = within(regions, &domain.space, &domain.points, kth_distance2_bound, &|_| own);
-    let route = Route::of_lists(ranks, &by_rank(ranks.size(), &pairs))?;
+    let route = Route::from_lists(ranks, &by_rank(ranks.size(), &pairs))?;
     drop(pairs);
     let points = route.send(ranks, &domain.points)?;
     // Rounded up: the square of the radius is not below the bound.

@@ -15,7 +15,7 @@ use std::ops::Range;
 
 use crate::csr::Csr;
 use crate::distributed::communicator::{Communicator, Reduction, agree, reduce};
-use crate::distributed::domain::Domain;
+use crate::distributed::domain::{Domain, DomainOptions};
 use crate::distributed::regions::RankBoxes;
 use crate::error::Result;
 use crate::geometry::{BoxSize, Scalar};
@@ -75,7 +75,7 @@ impl<'a, S: Scalar, const D: usize> Bvh<'a, S, D> {
     /// # Errors
     /// Fails on all ranks if one has points that [`crate::Bvh::build`] rejects, or if a rank has ended.
     pub fn build(ranks: &'a dyn Communicator, points: &[[S; D]]) -> Result<Self> {
-        Self::of_domain(Domain::new(ranks, points, None::<f64>)?)
+        Self::from_domain(Domain::new(ranks, points)?)
     }
 
     /// Builds the tree in a periodic box: queries and pairs then use the nearest image. Collective.
@@ -83,18 +83,18 @@ impl<'a, S: Scalar, const D: usize> Bvh<'a, S, D> {
     /// # Errors
     /// As [`Bvh::build`]. Also fails if the box is not positive.
     pub fn build_periodic(ranks: &'a dyn Communicator, points: &[[S; D]], size: impl Into<BoxSize>) -> Result<Self> {
-        Self::of_domain(Domain::new(ranks, points, size)?)
+        Self::from_domain(DomainOptions::new().periodic(size).distribute(ranks, points)?)
     }
 
     /// Builds the tree of a domain, whose points are already distributed, for example weighted or in place.
     /// Collective.
     ///
     /// ```
-    /// use ropewalk::distributed::{Bvh, Communicator, Domain, on_threads};
+    /// use ropewalk::distributed::{Bvh, Communicator, DomainOptions, on_threads};
     ///
     /// let pairs = on_threads(3, |ranks| {
     ///     let points = [[ranks.rank() as f64, 0.0]];
-    ///     let bvh = Bvh::of_domain(Domain::in_place(ranks, &points, None::<f64>)?)?;
+    ///     let bvh = Bvh::from_domain(DomainOptions::new().in_place().distribute(ranks, &points)?)?;
     ///     bvh.pairs(1.0)
     /// })?;
     /// assert_eq!(pairs, [vec![[0, 1]], vec![[1, 2]], vec![]]);
@@ -103,7 +103,7 @@ impl<'a, S: Scalar, const D: usize> Bvh<'a, S, D> {
     ///
     /// # Errors
     /// Fails if a rank has ended.
-    pub fn of_domain(domain: Domain<'a, S, D>) -> Result<Self> {
+    pub fn from_domain(domain: Domain<'a, S, D>) -> Result<Self> {
         let tree = agree(domain.ranks, crate::Bvh::build_in(&domain.points, domain.space))?;
         let regions = RankBoxes::new(&domain, &tree)?;
         Ok(Self { domain, tree, regions, batch: BATCH })

@@ -27,12 +27,12 @@ const TASK: usize = 1 << 9;
 /// No rank, or no point.
 const NONE: u32 = u32::MAX;
 
-/// A neighbour found by a search.
+/// A point of any rank near a query: its global index and its squared distance.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Neighbor {
-    /// The global index.
+    /// The global index of the point.
     pub index: u64,
-    /// The squared distance, as [`Space::distance2`](crate::Space::distance2) computes it from the stored
+    /// The squared distance, as [`Space::distance2`](crate::geometry::Space::distance2) computes it from the stored
     /// coordinates.
     pub distance2: f64,
 }
@@ -92,7 +92,7 @@ impl<S: Scalar, const D: usize> Bvh<'_, S, D> {
             let asked = QueryBatch { points, own: own.as_deref(), wanted: &wanted };
             let first = first_ranks(&self.regions, enough.as_ref(), &asked);
             let pairs: Vec<(u32, u32)> = first.iter().copied().zip(0..).filter(|pair| pair.0 != NONE).collect();
-            let route = Route::of_lists(ranks, &by_rank(ranks.size(), &pairs))?;
+            let route = Route::from_lists(ranks, &by_rank(ranks.size(), &pairs))?;
             let found = self.ask(&route, &asked, None)?;
             let found = Csr::concatenated_by_row(points.len(), route.rows(), &found);
             lists.append(&self.complete(&asked, &|query| first[query], found)?);
@@ -214,7 +214,7 @@ impl<S: Scalar, const D: usize> Bvh<'_, S, D> {
         let (ranks, n, k) = (self.domain.ranks, asked.points.len(), asked.wanted.k);
         let bounds = map(n, TASK, &|query| bound(asked.wanted, found.of(query)));
         let pairs = within(&self.regions, &self.domain.space, asked.points, &bounds, first);
-        let route = Route::of_lists(ranks, &by_rank(ranks.size(), &pairs))?;
+        let route = Route::from_lists(ranks, &by_rank(ranks.size(), &pairs))?;
         // Rounded up: the square of the radius is not below the bound.
         let radii = map(n, TASK, &|query| bounds[query].max(0.0).sqrt().next_up().min(asked.wanted.radius));
         let more = self.ask(&route, asked, Some(&radii))?;

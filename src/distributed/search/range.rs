@@ -20,7 +20,7 @@ const TASK: usize = 1 << 9;
 /// A query and one of its hits: the argument of the callback of [`Bvh::for_each_hit`].
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Hit<'q, Q, S, const D: usize> {
-    /// The query.
+    /// The query that hits the point.
     pub query: &'q Q,
     /// The number of the query among those of all ranks: its index on its rank plus the number of queries of lower
     /// ranks.
@@ -151,7 +151,7 @@ impl<S: Scalar, const D: usize> Bvh<'_, S, D> {
     pub(super) fn send<Q: Portable<S, D>>(&self, queries: &[Q]) -> Result<(Route, Vec<Q>)> {
         let ranks = self.domain.ranks;
         let pairs = rank_query_pairs(&self.regions, queries);
-        let route = Route::of_lists(ranks, &by_rank(ranks.size(), &pairs))?;
+        let route = Route::from_lists(ranks, &by_rank(ranks.size(), &pairs))?;
         let arrived = send(ranks, &route, queries)?;
         mark("queries sent");
         Ok((route, arrived))

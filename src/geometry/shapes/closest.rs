@@ -106,7 +106,7 @@ pub fn on_tetrahedron(p: &[f64; 3], corners: [&[f64; 3]; 4]) -> Closest<3> {
     faces[0].or(faces[1]).or(faces[2]).or(faces[3])
 }
 
-/// The squared distance of two segments.
+/// Computes the squared distance of two segments.
 pub fn segments<const D: usize>([a, b]: [&[f64; D]; 2], [c, d]: [&[f64; D]; 2]) -> f64 {
     let ends = [on_segment(a, [c, d]), on_segment(b, [c, d]), on_segment(c, [a, b]), on_segment(d, [a, b])];
     let least = ends.iter().fold(f64::INFINITY, |least, end| least.min(end.distance2));

@@ -8,7 +8,7 @@ use crate::geometry::shapes::closest::Closest;
 use crate::geometry::shapes::frame::Frame;
 use crate::geometry::shapes::vector::{length2, sub};
 
-/// The nearest point of a solid ellipsoid.
+/// Finds the nearest point of a solid ellipsoid.
 ///
 /// Its component along each axis is `r² y / (t + r²)`, with the `t > 0` that puts it on the surface. Newton's method
 /// increases monotonically to that `t`, because the function is decreasing and convex.

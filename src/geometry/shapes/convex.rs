@@ -5,8 +5,8 @@ use crate::geometry::shapes::vector::to_f64;
 use crate::geometry::shapes::{pairs, ray_interval};
 use crate::geometry::{Aabb, Bounded, Ray, Scalar, Sphere};
 
-/// A convex shape: points (`[S; D]`), [`Aabb`], [`Sphere`] and the other [shapes](crate::shapes). Every two shapes
-/// can be tested against each other.
+/// A convex shape: points (`[S; D]`), [`Aabb`], [`Sphere`] and the other [shapes](crate::geometry::shapes). Every two
+/// shapes can be tested against each other.
 ///
 /// All shapes are solid and closed: touching shapes intersect, and a point inside is its own closest point. Results
 /// are those of `f64` arithmetic for every scalar type. Gaps below 1e-162, whose squares vanish in `f64`, count as
@@ -16,10 +16,11 @@ use crate::geometry::{Aabb, Bounded, Ray, Scalar, Sphere};
 /// radius is negative, or its corners are inverted. Nothing intersects such a shape, and it is infinitely far from
 /// everything.
 ///
-/// The module documents [the method for each pair](crate::shapes#pairs).
+/// The module documents [the method for each pair](crate::geometry::shapes#pairs).
 ///
 /// ```
-/// use ropewalk::{Capsule, Convex, Sphere, Triangle};
+/// use ropewalk::geometry::{Capsule, Convex, Triangle};
+/// use ropewalk::Sphere;
 ///
 /// let triangle = Triangle::new([0.0f32, 0.0, 0.0], [4.0, 0.0, 0.0], [0.0, 4.0, 0.0]);
 /// let ball = Sphere::new([1.0, 1.0, 3.0], 1.0);
@@ -30,11 +31,12 @@ use crate::geometry::{Aabb, Bounded, Ray, Scalar, Sphere};
 /// assert!(triangle.intersects(&[2.0, 2.0, 0.0]));
 /// ```
 pub trait Convex<S: Scalar, const D: usize>: Bounded<S, D> {
-    /// The shape in `f64`.
+    /// Returns the shape in `f64`.
     #[doc(hidden)]
     fn solid(&self) -> Solid<D>;
 
-    /// The squared distance of the nearest two points: zero if the shapes intersect, infinite if one has no points.
+    /// Computes the squared distance of the nearest two points of two shapes: zero if they intersect, infinite if one
+    /// has no points.
     fn distance2<T: Convex<S, D>>(&self, other: &T) -> f64 {
         pairs::distance2(&self.solid(), &other.solid())
     }
@@ -44,7 +46,8 @@ pub trait Convex<S: Scalar, const D: usize>: Bounded<S, D> {
         pairs::intersects(&self.solid(), &other.solid())
     }
 
-    /// The point of the shape nearest to `point`: `point` itself if it lies inside, NaN if the shape has no points.
+    /// Finds the point of the shape nearest to `point`: `point` itself if it lies inside, NaN if the shape has no
+    /// points.
     ///
     /// If squared distances differ only in their last digits, it may be either of the points.
     fn closest_point(&self, point: impl Into<[S; D]>) -> [f64; D] {
@@ -52,12 +55,14 @@ pub trait Convex<S: Scalar, const D: usize>: Bounded<S, D> {
         if let Core::Point(point) = point.core { self.solid().closest(&point).point } else { [f64::NAN; D] }
     }
 
-    /// The first and the last `t` of a ray in the shape, both in the range of the ray; `None` if the ray misses it.
+    /// Finds the first and the last `t` of a ray in the shape, both in the range of the ray; `None` if the ray misses
+    /// it.
     ///
     /// For a ray in the plane of a triangle this is the part inside; a [`Mesh`](crate::Mesh) has no hit there.
     ///
     /// ```
-    /// use ropewalk::{Convex, Ray, Sphere};
+    /// use ropewalk::geometry::Convex;
+    /// use ropewalk::{Ray, Sphere};
     ///
     /// let ray = Ray::new([0.0f32, 0.0, -5.0], [0.0, 0.0, 2.0]);
     /// assert_eq!(Sphere::new([0.0, 0.0, 0.0], 1.0).ray_interval(&ray), Some([2.0, 3.0]));

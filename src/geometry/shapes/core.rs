@@ -65,7 +65,7 @@ impl<const D: usize> Solid<D> {
         Self { core: if proper { core } else { Core::Empty }, radius }
     }
 
-    /// The point of the solid nearest to `p`: `p` itself if it lies inside.
+    /// Returns the point of the solid nearest to `p`: `p` itself if it lies inside.
     pub fn closest(&self, p: &[f64; D]) -> Closest<D> {
         let near = self.core.closest(p);
         if self.radius == 0.0 || near.distance2 == f64::INFINITY {
@@ -83,7 +83,7 @@ impl<const D: usize> Solid<D> {
 }
 
 impl<const D: usize> Core<D> {
-    /// The point of the core nearest to `p`: `p` itself if it lies inside.
+    /// Returns the point of the core nearest to `p`: `p` itself if it lies inside.
     pub fn closest(&self, p: &[f64; D]) -> Closest<D> {
         match self {
             Core::Point(a) => closest::on_point(p, a),
@@ -119,8 +119,8 @@ impl<const D: usize> Core<D> {
         }
     }
 
-    /// A point of the core that is farthest along a direction; zero if the core is empty. `corners` are the corners
-    /// of a k-DOP; other cores ignore them.
+    /// Returns a point of the core that is farthest along a direction; zero if the core is empty. `corners` are the
+    /// corners of a k-DOP; other cores ignore them.
     pub fn support(&self, direction: &[f64; D], corners: &[[f64; D]]) -> [f64; D] {
         match self {
             Core::Point(a) => *a,
@@ -147,7 +147,7 @@ impl<const D: usize> Core<D> {
         }
     }
 
-    /// The core relative to `origin`, with lengths multiplied by `unit`. A k-DOP is returned unchanged.
+    /// Returns the core relative to `origin`, with lengths multiplied by `unit`. A k-DOP is returned unchanged.
     pub fn moved(&self, origin: &[f64; D], unit: f64) -> Self {
         let moved = |p: [f64; D]| times(&sub(&p, origin), unit);
         let frame = |frame: &Frame<D>| Frame { center: moved(frame.center), half: times(&frame.half, unit), ..*frame };
@@ -163,7 +163,7 @@ impl<const D: usize> Core<D> {
         }
     }
 
-    /// The corners of a k-DOP for [`Core::support`]; empty for other cores.
+    /// Returns the corners of a k-DOP for [`Core::support`]; empty for other cores.
     pub fn corners(&self) -> Vec<[f64; D]> {
         if let Core::Slabs(slabs) = self { slabs.corners() } else { vec![] }
     }
@@ -174,7 +174,7 @@ fn nearest_of_empty<const D: usize>() -> Closest<D> {
     Closest { distance2: f64::INFINITY, point: [f64::NAN; D] }
 }
 
-/// The first of the points that are farthest along a direction; zero if `points` is empty.
+/// Returns the first of the points that are farthest along a direction; zero if `points` is empty.
 pub fn farthest<const D: usize>(points: &[[f64; D]], direction: &[f64; D]) -> [f64; D] {
     let mut best = (f64::NEG_INFINITY, [0.0; D]);
     for point in points {

@@ -13,7 +13,7 @@ use crate::geometry::{Aabb, Bounded, Convex, Scalar};
 /// dependent, or the centre is not finite.
 ///
 /// ```
-/// use ropewalk::{Convex, Ellipsoid};
+/// use ropewalk::geometry::{Convex, Ellipsoid};
 ///
 /// let egg = Ellipsoid::new([0.0f32, 0.0], [[1.0, 0.0], [0.0, 1.0]], [2.0, 1.0]);
 /// assert!(egg.intersects(&[2.0, 0.0]) && !egg.intersects(&[2.0, 0.5]));
@@ -33,17 +33,17 @@ impl<S: Scalar, const D: usize> Ellipsoid<S, D> {
         Self { center: center.into(), axes: orthonormal(axes), radii }
     }
 
-    /// The centre.
+    /// Returns the centre of the ellipsoid.
     pub fn center(&self) -> [S; D] {
         self.center
     }
 
-    /// The axes, each of length 1.
+    /// Returns the axes of the ellipsoid, each of length 1.
     pub fn axes(&self) -> [[f64; D]; D] {
         self.axes
     }
 
-    /// The radius along each axis.
+    /// Returns the radius along each axis, in the order of [`Ellipsoid::axes`].
     pub fn radii(&self) -> [f64; D] {
         self.radii
     }

@@ -14,13 +14,13 @@ pub struct Frame<const D: usize> {
 }
 
 impl<const D: usize> Frame<D> {
-    /// The components of a vector along the axes.
+    /// Returns the components of a vector along the axes.
     #[inline]
     pub fn components(&self, vector: &[f64; D]) -> [f64; D] {
         self.axes.map(|axis| dot(&axis, vector))
     }
 
-    /// The point with the given components relative to the centre.
+    /// Returns the point with the given components relative to the centre.
     #[inline]
     pub fn place(&self, components: &[f64; D]) -> [f64; D] {
         let mut point = self.center;

@@ -38,7 +38,7 @@ const PLANE: [[i8; 3]; 4] = [[1, 0, 0], [0, 1, 0], [1, 1, 0], [1, -1, 0]];
 /// k-DOP is empty.
 ///
 /// ```
-/// use ropewalk::{Convex, Dop8};
+/// use ropewalk::geometry::{Convex, Dop8};
 ///
 /// let mut dop = Dop8::around(&[[0.0f32, 0.0], [4.0, 0.0], [0.0, 4.0]]);
 /// assert!(dop.intersects(&[2.0, 2.0]) && !dop.intersects(&[3.0, 3.0])); // its box contains both
@@ -51,15 +51,15 @@ pub struct Kdop<S, const D: usize, const N: usize> {
     hi: [S; N],
 }
 
-/// An axis-aligned box as a k-DOP.
+/// An axis-aligned box as a k-DOP: bounded by its 6 faces.
 pub type Dop6<S> = Kdop<S, 3, 3>;
-/// A box without its eight corners.
+/// A bounding volume with 14 faces: an axis-aligned box whose 8 corners are cut off by planes.
 pub type Dop14<S> = Kdop<S, 3, 7>;
-/// A box without its twelve edges.
+/// A bounding volume with 18 faces: an axis-aligned box whose 12 edges are cut off by planes.
 pub type Dop18<S> = Kdop<S, 3, 9>;
-/// A box without its corners and edges.
+/// A bounding volume with 26 faces: an axis-aligned box whose 8 corners and 12 edges are cut off by planes.
 pub type Dop26<S> = Kdop<S, 3, 13>;
-/// A rectangle without its corners.
+/// A bounding area in the plane with 8 sides: an axis-aligned rectangle whose 4 corners are cut off by lines.
 pub type Dop8<S> = Kdop<S, 2, 4>;
 
 impl<S: Scalar, const D: usize, const N: usize> Kdop<S, D, N> {
@@ -75,8 +75,8 @@ impl<S: Scalar, const D: usize, const N: usize> Kdop<S, D, N> {
     /// The empty k-DOP, the initial value of a union.
     pub const EMPTY: Self = Self { lo: [S::INFINITY; N], hi: [S::NEG_INFINITY; N] };
 
-    /// The smallest k-DOP around some points; [`Kdop::EMPTY`] without points. A NaN coordinate makes it permanently
-    /// empty.
+    /// Computes the smallest k-DOP around some points; [`Kdop::EMPTY`] without points. A NaN coordinate makes it
+    /// permanently empty.
     pub fn around(points: &[[S; D]]) -> Self {
         points.iter().fold(Self::EMPTY, |dop, point| dop.union(&Self::point(point)))
     }
@@ -103,22 +103,22 @@ impl<S: Scalar, const D: usize, const N: usize> Kdop<S, D, N> {
         Self { lo, hi }
     }
 
-    /// The directions of the planes, starting with the axes.
+    /// Returns the directions of the planes, starting with the axes.
     pub fn directions() -> [[f64; D]; N] {
         std::array::from_fn(|i| std::array::from_fn(|k| f64::from(Self::ROWS[i][k])))
     }
 
-    /// The lower ends of the intervals along the directions.
+    /// Returns the lower ends of the intervals along the directions.
     pub fn lo(&self) -> [S; N] {
         self.lo
     }
 
-    /// The upper ends of the intervals along the directions.
+    /// Returns the upper ends of the intervals along the directions.
     pub fn hi(&self) -> [S; N] {
         self.hi
     }
 
-    /// The smallest k-DOP that contains both.
+    /// Returns the smallest k-DOP that contains both k-DOPs.
     #[must_use]
     pub fn union(&self, other: &Self) -> Self {
         // A NaN in either operand is selected, so that it persists.
@@ -133,7 +133,7 @@ impl<S: Scalar, const D: usize, const N: usize> Kdop<S, D, N> {
     /// Returns `true` if all intervals overlap. If not, the two k-DOPs are certainly disjoint. Costs 2 N comparisons.
     ///
     /// ```
-    /// use ropewalk::{Convex, Dop8};
+    /// use ropewalk::geometry::{Convex, Dop8};
     ///
     /// let corner = Dop8::around(&[[0.0f64, 0.0], [1.0, 0.0], [0.0, 1.0]]);
     /// // Their boxes overlap, but a diagonal lies between them.
@@ -146,7 +146,7 @@ impl<S: Scalar, const D: usize, const N: usize> Kdop<S, D, N> {
         (0..N).all(|i| self.lo[i] <= other.hi[i] && other.lo[i] <= self.hi[i])
     }
 
-    /// The corners, rounded, possibly with repetitions; empty if the k-DOP is empty.
+    /// Computes the corners of the k-DOP, rounded, possibly with repetitions; empty if the k-DOP is empty.
     pub fn corners(&self) -> Vec<[f64; D]> {
         self.slabs().core.corners()
     }
@@ -181,7 +181,7 @@ impl<S: Scalar, const D: usize, const N: usize> Bounded<S, D> for Kdop<S, D, N> 
 
 #[cfg(test)]
 mod tests {
-    use crate::Dop6;
+    use crate::geometry::Dop6;
 
     #[test]
     fn six_slabs_have_eight_corners() {

@@ -15,7 +15,7 @@ const TOUCH: f64 = 64.0 * f64::EPSILON;
 /// The maximum number of steps. If more are needed, rounding dominates.
 const STEPS: usize = 500;
 
-/// The point nearest to the origin; zero if the origin lies inside. `start` is any point of the set.
+/// Finds the point nearest to the origin; zero if the origin lies inside. `start` is any point of the set.
 pub fn nearest<const D: usize>(support: impl Fn(&[f64; D]) -> [f64; D], start: &[f64; D]) -> [f64; D] {
     let mut simplex = vec![(1.0, *start)];
     let mut nearest = *start;

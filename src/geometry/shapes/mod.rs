@@ -56,7 +56,8 @@
 //! that is not finite has no points: see [`Convex`].
 //!
 //! ```
-//! use ropewalk::{Bvh, Convex, Triangle};
+//! use ropewalk::geometry::{Convex, Triangle};
+//! use ropewalk::Bvh;
 //!
 //! let triangles = [0.0, 5.0].map(|x| Triangle::new([x, 0.0, 0.0], [x + 1.0, 0.0, 0.0], [x, 1.0, 1.0f32]));
 //! let bvh = Bvh::build(&triangles)?;

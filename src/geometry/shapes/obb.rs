@@ -12,7 +12,7 @@ use crate::geometry::{Aabb, Bounded, Convex, Scalar};
 /// dependent, or the centre is not finite.
 ///
 /// ```
-/// use ropewalk::{Convex, Obb};
+/// use ropewalk::geometry::{Convex, Obb};
 ///
 /// // A square that stands on a corner.
 /// let diamond = Obb::new([0.0f64, 0.0], [[1.0, 1.0], [-1.0, 1.0]], [1.0, 1.0]);
@@ -32,17 +32,17 @@ impl<S: Scalar, const D: usize> Obb<S, D> {
         Self { center: center.into(), axes: orthonormal(axes), half_extents }
     }
 
-    /// The centre.
+    /// Returns the centre of the box.
     pub fn center(&self) -> [S; D] {
         self.center
     }
 
-    /// The axes, each of length 1.
+    /// Returns the axes of the box, each of length 1.
     pub fn axes(&self) -> [[f64; D]; D] {
         self.axes
     }
 
-    /// Half the length along each axis.
+    /// Returns half the length of the box along each axis, in the order of [`Obb::axes`].
     pub fn half_extents(&self) -> [f64; D] {
         self.half_extents
     }

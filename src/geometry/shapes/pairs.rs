@@ -13,7 +13,7 @@ use crate::geometry::shapes::polytope::{self, Polytope};
 use crate::geometry::shapes::slabs::Slabs;
 use crate::geometry::shapes::vector::{add_scaled, dot, length2, sub, times};
 
-/// The squared distance: zero if the solids touch, infinite if one has no points.
+/// Computes the squared distance of two solids: zero if they touch, infinite if one has no points.
 pub fn distance2<const D: usize>(a: &Solid<D>, b: &Solid<D>) -> f64 {
     match cores(&a.core, &b.core) {
         distance2 if distance2 == f64::INFINITY => distance2,

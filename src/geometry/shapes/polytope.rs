@@ -129,7 +129,7 @@ impl Polytope {
     }
 }
 
-/// The squared distance of two cores; `None` unless both are polytopes with few corners.
+/// Computes the squared distance of two cores; `None` unless both are polytopes with few corners.
 pub fn distance2<const D: usize>(a: &Core<D>, b: &Core<D>) -> Option<f64> {
     let (p, q) = (Polytope::new(a)?, Polytope::new(b)?);
     if p.intersects(&q) {

@@ -17,7 +17,7 @@ use crate::geometry::{Aabb, Scalar};
 type Interval = Option<[f64; 2]>;
 const ALL: [f64; 2] = [f64::NEG_INFINITY, f64::INFINITY];
 
-/// The interval of a line in a solid, computed in units in which no product of lengths overflows or vanishes.
+/// Computes the interval of a line in a solid, in units in which no product of lengths overflows or vanishes.
 pub fn scaled_interval<S: Scalar, const D: usize>(
     solid: &Solid<D>,
     bounds: &Aabb<S, D>,

@@ -7,7 +7,7 @@ use crate::geometry::{Aabb, Bounded, Convex, Scalar};
 /// The points between two ends, which may coincide.
 ///
 /// ```
-/// use ropewalk::{Convex, Segment};
+/// use ropewalk::geometry::{Convex, Segment};
 ///
 /// let street = Segment::new([0.0f64, 0.0], [4.0, 0.0]);
 /// assert_eq!(street.distance2(&[5.0, 1.0]), 2.0);
@@ -43,7 +43,7 @@ impl<S: Scalar, const D: usize> Bounded<S, D> for Segment<S, D> {
 /// As for a [`Sphere`](crate::Sphere), the radius is `f64`, and a capsule with a negative or NaN radius is empty.
 ///
 /// ```
-/// use ropewalk::{Capsule, Convex};
+/// use ropewalk::geometry::{Capsule, Convex};
 ///
 /// let tube = Capsule::new([0.0f32, 0.0, 0.0], [4.0, 0.0, 0.0], 1.0);
 /// assert_eq!(tube.closest_point([2.0, 3.0, 0.0]), [2.0, 1.0, 0.0]);
@@ -85,7 +85,8 @@ impl<S: Scalar, const D: usize> Bounded<S, D> for Capsule<S, D> {
     }
 }
 
-/// The smallest box around some points. If a coordinate is NaN, all corners are NaN, so that a tree refuses the box.
+/// Computes the smallest box around some points. If a coordinate is NaN, all corners are NaN, so that a tree refuses
+/// the box.
 pub fn around<S: Scalar, const D: usize, const N: usize>(points: &[[S; D]; N]) -> Aabb<S, D> {
     let is_nan = points.iter().flatten().any(|x| x.abs().partial_cmp(&S::ZERO).is_none());
     let bounds = points.iter().fold(Aabb::EMPTY, |bounds, point| bounds.union(&Aabb::point(*point)));

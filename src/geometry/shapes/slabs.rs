@@ -16,7 +16,7 @@ pub struct Slabs<const D: usize> {
 }
 
 impl<const D: usize> Slabs<D> {
-    /// Each direction and its interval.
+    /// Iterates over the directions, each with its interval.
     pub fn iter(&self) -> impl Iterator<Item = ([f64; D], [f64; 2])> + Clone + '_ {
         let rows = self.directions.iter().map(|row| std::array::from_fn(|k| f64::from(row[k])));
         rows.zip(self.ends)
@@ -37,7 +37,8 @@ impl<const D: usize> Slabs<D> {
         self.contains(&middle) && other.contains(&middle)
     }
 
-    /// Same as [`share_middle`](Self::share_middle), for a box.
+    /// Returns `true` if the centre of the common box along the axes lies in the slabs and in the box, which proves
+    /// that they intersect.
     pub fn share_middle_of_box(&self, [lo, hi]: &[[f64; D]; 2]) -> bool {
         let middle = self.middle_within(&std::array::from_fn(|k| [lo[k], hi[k]]));
         self.contains(&middle) && (0..D).all(|k| (lo[k]..=hi[k]).contains(&middle[k]))
@@ -51,7 +52,7 @@ impl<const D: usize> Slabs<D> {
         })
     }
 
-    /// The corners, rounded, possibly with repetitions; empty if the slabs have no common point.
+    /// Computes the corners, rounded, possibly with repetitions; empty if the slabs have no common point.
     pub fn corners(&self) -> Vec<[f64; D]> {
         let center: [f64; D] = std::array::from_fn(|k| self.ends[k][0] + 0.5 * (self.ends[k][1] - self.ends[k][0]));
         let reach = (0..D).fold(0.0, |most: f64, k| most.max(self.ends[k][1] - self.ends[k][0]));

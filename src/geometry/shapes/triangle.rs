@@ -9,7 +9,7 @@ use crate::geometry::{Aabb, Bounded, Convex, Scalar};
 /// A solid triangle. Its corners may be collinear or coincide; it then is a segment or a point.
 ///
 /// ```
-/// use ropewalk::{Convex, Triangle};
+/// use ropewalk::geometry::{Convex, Triangle};
 ///
 /// let triangle = Triangle::new([0.0f32, 0.0, 0.0], [4.0, 0.0, 0.0], [0.0, 4.0, 0.0]);
 /// assert_eq!(triangle.distance2(&[1.0, 1.0, 2.0]), 4.0);
@@ -27,7 +27,7 @@ impl<S: Scalar, const D: usize> Triangle<S, D> {
         Self { vertices: [a.into(), b.into(), c.into()] }
     }
 
-    /// The barycentric coordinates of a point, or of its projection on the plane of the triangle.
+    /// Computes the barycentric coordinates of a point, or of its projection on the plane of the triangle.
     ///
     /// They sum to 1, and none is negative inside. `None` if the triangle has no area or a coordinate is not finite.
     pub fn barycentric(&self, point: impl Into<[S; D]>) -> Option<[f64; 3]> {
@@ -53,7 +53,7 @@ impl<S: Scalar, const D: usize> Bounded<S, D> for Triangle<S, D> {
 /// A solid tetrahedron with its corners in any order. It may be flat.
 ///
 /// ```
-/// use ropewalk::{Convex, Tetrahedron};
+/// use ropewalk::geometry::{Convex, Tetrahedron};
 ///
 /// let corner = Tetrahedron::new([[0.0f64, 0.0, 0.0], [1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]]);
 /// assert!(corner.intersects(&[0.25, 0.25, 0.5])); // on a face
@@ -71,7 +71,7 @@ impl<S: Scalar> Tetrahedron<S> {
         Self { vertices: vertices.map(Into::into) }
     }
 
-    /// The barycentric coordinates of a point. They sum to 1, and none is negative inside.
+    /// Computes the barycentric coordinates of a point. They sum to 1, and none is negative inside.
     ///
     /// `None` if the tetrahedron has no volume or a coordinate is not finite.
     pub fn barycentric(&self, point: impl Into<[S; 3]>) -> Option<[f64; 4]> {

@@ -12,13 +12,13 @@ pub fn to_f64<S: Scalar, const D: usize>(point: &[S; D]) -> [f64; D] {
     point.map(Into::into)
 }
 
-/// `a - b`.
+/// Returns `a - b`.
 #[inline(always)]
 pub fn sub<const D: usize>(a: &[f64; D], b: &[f64; D]) -> [f64; D] {
     std::array::from_fn(|k| a[k] - b[k])
 }
 
-/// `a + t * b`.
+/// Returns `a + t * b`.
 #[inline(always)]
 pub fn add_scaled<const D: usize>(a: &[f64; D], t: f64, b: &[f64; D]) -> [f64; D] {
     std::array::from_fn(|k| a[k] + t * b[k])
@@ -43,13 +43,14 @@ pub fn cross(a: &[f64; 3], b: &[f64; 3]) -> [f64; 3] {
     [a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]]
 }
 
-/// The scalar triple product: six times the signed volume of the tetrahedron that three vectors span.
+/// Returns the scalar triple product: six times the signed volume of the tetrahedron that three vectors span.
 #[inline(always)]
 pub fn volume(a: &[f64; 3], b: &[f64; 3], c: &[f64; 3]) -> f64 {
     dot(a, &cross(b, c))
 }
 
-/// The scalar product of the bivectors of `a` and `b` and of `c` and `d`: in three dimensions `(a × b) · (c × d)`.
+/// Returns the scalar product of the bivectors of `a` and `b` and of `c` and `d`: in three dimensions `(a × b) · (c ×
+/// d)`.
 #[inline(always)]
 pub fn bivector_dot<const D: usize>([a, b]: [&[f64; D]; 2], [c, d]: [&[f64; D]; 2]) -> f64 {
     let mut sum = 0.0;
@@ -61,13 +62,13 @@ pub fn bivector_dot<const D: usize>([a, b]: [&[f64; D]; 2], [c, d]: [&[f64; D]; 
     sum
 }
 
-/// The squared area of the parallelogram that two vectors span.
+/// Returns the squared area of the parallelogram that two vectors span.
 #[inline(always)]
 pub fn area2<const D: usize>(a: &[f64; D], b: &[f64; D]) -> f64 {
     bivector_dot([a, b], [a, b])
 }
 
-/// The scalar product of the trivectors of two triples: in three dimensions the product of their volumes.
+/// Returns the scalar product of the trivectors of two triples: in three dimensions the product of their volumes.
 pub fn volumes<const D: usize>(abc: [&[f64; D]; 3], def: [&[f64; D]; 3]) -> f64 {
     let mut sum = 0.0;
     for i in 0..D {
@@ -82,19 +83,19 @@ pub fn volumes<const D: usize>(abc: [&[f64; D]; 3], def: [&[f64; D]; 3]) -> f64 
     sum
 }
 
-/// The squared volume of the parallelepiped that three vectors span.
+/// Returns the squared volume of the parallelepiped that three vectors span.
 pub fn volume2<const D: usize>(a: &[f64; D], b: &[f64; D], c: &[f64; D]) -> f64 {
     volumes([a, b, c], [a, b, c])
 }
 
-/// The first three coordinates; missing ones are zero.
+/// Returns the first three coordinates; missing ones are zero.
 #[inline(always)]
 pub fn to_3d<const D: usize>(a: &[f64; D]) -> [f64; 3] {
     std::array::from_fn(|k| if k < D { a[k] } else { 0.0 })
 }
 
-/// A power of two that scales lengths up to the longest of `vectors` so that no product of six of them overflows or
-/// vanishes. It is 1 if no scaling is needed.
+/// Returns a power of two that scales lengths up to the longest of `vectors` so that no product of six of them
+/// overflows or vanishes. It is 1 if no scaling is needed.
 #[inline]
 pub fn unit<const D: usize>(vectors: &[&[f64; D]]) -> f64 {
     let extent = vectors.iter().copied().flatten().fold(0.0, |most: f64, x| most.max(x.abs()));
@@ -105,13 +106,13 @@ pub fn unit<const D: usize>(vectors: &[&[f64; D]]) -> f64 {
     f64::from_bits((1.0 / extent.max(1e-300)).to_bits() & f64::INFINITY.to_bits())
 }
 
-/// `a` times a number.
+/// Returns `a` times a number.
 #[inline(always)]
 pub fn times<const D: usize>(a: &[f64; D], t: f64) -> [f64; D] {
     a.map(|x| x * t)
 }
 
-/// The interval `[lo, hi]`, whose ends may be wrong by `slack`, rounded outwards to `S`.
+/// Returns the interval `[lo, hi]`, whose ends may be wrong by `slack`, rounded outwards to `S`.
 #[inline]
 pub fn outwards<S: Scalar>(lo: f64, hi: f64, slack: f64) -> [S; 2] {
     [-round_up::<S>(slack - lo), round_up::<S>(hi + slack)].map(S::from_f64)

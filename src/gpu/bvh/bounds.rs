@@ -236,7 +236,7 @@ mod tests {
     fn same<S: Coordinate, const D: usize>(points: &[[S; D]], size: impl Into<BoxSize> + Clone) {
         let device = Device::first().unwrap();
         let theirs = Points::new_periodic(points, size.clone(), device);
-        let ours = Points::<S, D>::of(&DeviceVec::new(points.as_flattened(), device).unwrap(), size);
+        let ours = Points::<S, D>::from_device(&DeviceVec::new(points.as_flattened(), device).unwrap(), size);
         let (theirs, ours) = match (theirs, ours) {
             (Ok(theirs), Ok(ours)) => (theirs, ours),
             (theirs, ours) => {
@@ -297,7 +297,8 @@ mod tests {
             same(&points, 3.0);
         }
         let device = Device::first().unwrap();
-        let error = Points::<f32, 3>::of(&DeviceVec::new(&[0.0f32; 7], device).unwrap(), None::<f64>).unwrap_err();
+        let error =
+            Points::<f32, 3>::from_device(&DeviceVec::new(&[0.0f32; 7], device).unwrap(), None::<f64>).unwrap_err();
         assert_eq!(error.to_string(), "the number of coordinates must be a multiple of the dimension 3, got 7");
     }
 }

@@ -52,7 +52,7 @@ pub(in crate::gpu) struct HierarchyArg {
 }
 
 impl Hierarchy {
-    /// The hierarchy as a kernel argument.
+    /// Returns the hierarchy as a kernel argument.
     pub fn arg<R: Runtime>(&self) -> HierarchyArgLaunch<R> {
         let Self { starts, first, last, parent, parent_of_leaf, .. } = self;
         HierarchyArgLaunch::new(starts.arg(), first.arg(), last.arg(), parent.arg(), parent_of_leaf.arg())

@@ -58,7 +58,7 @@ fn check_size<const D: usize>(n: usize) -> Result<()> {
 /// with identical nodes.
 ///
 /// In more than three dimensions the Morton grid has few cells along each axis (64 in ten dimensions), so dense
-/// points often share a cell. Then the CPU builds the tree (see [`Bvh::of`]). Kernels are compiled for each
+/// points often share a cell. Then the CPU builds the tree (see [`Bvh::from_points`]). Kernels are compiled for each
 /// dimension.
 ///
 /// ```no_run
@@ -118,7 +118,7 @@ pub struct Points<S, const D: usize> {
 }
 
 impl<S: Coordinate, const D: usize> Points<S, D> {
-    /// Copies points to the device.
+    /// Copies points in open space to the device.
     ///
     /// # Errors
     /// - The errors of [`crate::Bvh::build`].
@@ -128,13 +128,13 @@ impl<S: Coordinate, const D: usize> Points<S, D> {
         Self::new_in(points, Space::OPEN, device)
     }
 
-    /// Copies points in a periodic box to the device, as for [`crate::Bvh::build_periodic`]. Errors as
-    /// [`Points::new`].
+    /// Copies points in a periodic box of the given side or sides to the device, as for [`crate::Bvh::build_periodic`].
+    /// Errors as [`Points::new`].
     pub fn new_periodic(points: &[[S; D]], size: impl Into<BoxSize>, device: Device) -> Result<Self> {
         Self::new_in(points, Space::periodic(size)?, device)
     }
 
-    /// Makes points of coordinates on a device, which are stored point by point.
+    /// Creates points from coordinates that are already on a device, stored point by point.
     ///
     /// They are in a periodic box unless `size` is `None`. The result equals that of [`Points::new`] with the same
     /// coordinates. The coordinates stay on the device; less than 100 kB are copied to the host.
@@ -143,7 +143,7 @@ impl<S: Coordinate, const D: usize> Points<S, D> {
     /// use ropewalk::gpu::{Device, DeviceVec, Points};
     ///
     /// let coordinates = DeviceVec::new(&[0.0f32, 0.0, 1.0, 9.5], Device::first()?)?;
-    /// let points = Points::<_, 2>::of(&coordinates, 10.0)?;
+    /// let points = Points::<_, 2>::from_device(&coordinates, 10.0)?;
     /// assert_eq!(points.len(), 2);
     /// # Ok::<(), ropewalk::Error>(())
     /// ```
@@ -156,7 +156,7 @@ impl<S: Coordinate, const D: usize> Points<S, D> {
     /// # Cost
     /// Memory: in a periodic box, a copy of the coordinates, wrapped into the box. In open space, the coordinates are
     /// shared.
-    pub fn of(coordinates: &DeviceVec<S>, size: impl Into<BoxSize>) -> Result<Self> {
+    pub fn from_device(coordinates: &DeviceVec<S>, size: impl Into<BoxSize>) -> Result<Self> {
         let (device, len, space) = (coordinates.device, coordinates.len(), Space::periodic(size)?);
         check_size::<D>(len.checked_div(D).unwrap_or(0))?;
         if !len.is_multiple_of(D) {
@@ -170,12 +170,13 @@ impl<S: Coordinate, const D: usize> Points<S, D> {
         })
     }
 
-    /// The box around all points, which are wrapped into a periodic box; [`Aabb::EMPTY`] if there are no points.
+    /// Returns the box around all points, which are wrapped into a periodic box; [`Aabb::EMPTY`] if there are no
+    /// points.
     pub fn bounds(&self) -> Aabb<S, D> {
         self.bounds
     }
 
-    /// The number of points.
+    /// Returns the number of points.
     pub fn len(&self) -> usize {
         self.len
     }
@@ -214,17 +215,18 @@ fn smallest<'a, S: Coordinate>(coordinates: impl IntoIterator<Item = &'a S>) -> 
 }
 
 impl<S: Coordinate, const D: usize> Bvh<S, D> {
-    /// Copies the points to the device and builds the tree there.
+    /// Copies the points to the device and builds a tree over them in open space.
     ///
     /// # Errors
-    /// As [`Points::new`] and [`Bvh::of`].
+    /// As [`Points::new`] and [`Bvh::from_points`].
     pub fn build(points: &[[S; D]], device: Device) -> Result<Self> {
-        Self::of(&Points::new(points, device)?)
+        Self::from_points(&Points::new(points, device)?)
     }
 
-    /// Builds a tree of points in a periodic box, as [`crate::Bvh::build_periodic`]. Errors as [`Bvh::build`].
+    /// Copies the points to the device and builds a tree over them in a periodic box of the given side or sides, as
+    /// [`crate::Bvh::build_periodic`]. Errors as [`Bvh::build`].
     pub fn build_periodic(points: &[[S; D]], size: impl Into<BoxSize>, device: Device) -> Result<Self> {
-        Self::of(&Points::new_periodic(points, size, device)?)
+        Self::from_points(&Points::new_periodic(points, size, device)?)
     }
 
     /// Builds a tree of points that are on a device. The tree keeps a copy of them.
@@ -236,7 +238,7 @@ impl<S: Coordinate, const D: usize> Bvh<S, D> {
     /// - The device fails.
     /// - The driver of a Vulkan device rounds distances differently from the CPU, or flushes coordinates as small as
     ///   these to 0. NVIDIA's Vulkan driver does both; CUDA does neither.
-    pub fn of(points: &Points<S, D>) -> Result<Self> {
+    pub fn from_points(points: &Points<S, D>) -> Result<Self> {
         let &Points { device, space, bounds, len, smallest_nonzero, .. } = points;
         on!(device, client => {
             check_distances::<_, S>(client, device, || smallest_nonzero)?;
@@ -289,7 +291,7 @@ impl<S: Coordinate, const D: usize> Bvh<S, D> {
     ///
     /// # Errors
     /// - The tree is over primitives other than points, or over more than a device can hold, as for [`Points::new`].
-    /// - The errors of [`Bvh::of`].
+    /// - The errors of [`Bvh::from_points`].
     pub fn upload(bvh: &crate::Bvh<S, D>, device: Device) -> Result<Self> {
         check_size::<D>(bvh.len())?;
         if !bvh.holds_points() {
@@ -329,7 +331,7 @@ impl<S: Coordinate, const D: usize> Bvh<S, D> {
         Self { device, space: *bvh.space(), nodes, axes, order, bounds: bvh.bounds(), origin }
     }
 
-    /// The number of stored points.
+    /// Returns the number of stored points.
     pub fn len(&self) -> usize {
         self.order.len()
     }
@@ -339,17 +341,17 @@ impl<S: Coordinate, const D: usize> Bvh<S, D> {
         self.len() == 0
     }
 
-    /// The space of the points: open, or a periodic box.
+    /// Returns the space of the points: open, or a periodic box.
     pub fn space(&self) -> &Space<D> {
         &self.space
     }
 
-    /// The box around all points; [`Aabb::EMPTY`] if there are no points.
+    /// Returns the box around all points; [`Aabb::EMPTY`] if there are no points.
     pub fn bounds(&self) -> Aabb<S, D> {
         self.bounds
     }
 
-    /// The place where the tree was built.
+    /// Returns the place where the tree was built.
     #[doc(hidden)]
     pub fn origin(&self) -> Origin {
         self.origin

@@ -39,7 +39,7 @@ impl<S: Coordinate> DeviceVec<S> {
     /// let coordinates = DeviceVec::new(&[0.0f32, 0.5, 9.5, 5.0], Device::first()?)?;
     /// let widened = coordinates.widened(1, 10.0)?;
     /// assert_eq!(widened.dim, 2);
-    /// let points = Points::<_, 2>::of(&widened.coordinates, widened.size)?;
+    /// let points = Points::<_, 2>::from_device(&widened.coordinates, widened.size)?;
     /// assert_eq!(Dbscan::new(0.5, 2).run(&points)?.read()?.as_slice(), [0, 0, 0, -1]);
     /// # Ok::<(), ropewalk::Error>(())
     /// ```

@@ -38,7 +38,7 @@ pub(in crate::gpu) struct Nodes<S> {
 }
 
 impl<S> Nodes<S> {
-    /// The number of nodes without the sentinel.
+    /// Returns the number of nodes without the sentinel.
     pub fn end(&self) -> usize {
         self.links.len() / 2 - 1
     }

@@ -12,8 +12,8 @@ use crate::gpu::cluster::dbscan::Dbscan;
 use crate::gpu::cluster::halos::Halos;
 use crate::gpu::device::on;
 
-/// A friends-of-friends finder: options, then [`Fof::run`]. The GPU version of [`crate::Fof`]. Points are in a
-/// periodic box if they were uploaded with one.
+/// A friends-of-friends finder for points on a device: set the options, then call [`Fof::run`]. The GPU version of
+/// [`crate::Fof`]. Points are in a periodic box if they were uploaded with one.
 ///
 /// ```no_run
 /// use ropewalk::gpu::{Device, Fof, Points};
@@ -24,23 +24,29 @@ use crate::gpu::device::on;
 /// assert_eq!(halos.members(0), [0, 1]); // friends across the boundary
 /// # Ok::<(), ropewalk::Error>(())
 /// ```
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Fof {
-    pub(crate) linking_length: f64,
-    pub(crate) min_members: usize,
+    pub(crate) options: crate::Fof,
+}
+
+impl From<crate::Fof> for Fof {
+    /// Takes over the options of the CPU version. The periodic box is that of the points on the device,
+    /// or the argument of `Fof::run_across`.
+    fn from(options: crate::Fof) -> Self {
+        Self { options }
+    }
 }
 
 impl Fof {
-    /// A finder in which friends are at most `linking_length` apart, in the units of the points.
+    /// Creates a finder in which friends are at most `linking_length` apart, in the units of the points.
     pub fn new(linking_length: impl Into<f64>) -> Self {
-        Self { linking_length: linking_length.into(), min_members: 2 }
+        Self { options: crate::Fof::new(linking_length) }
     }
 
     /// Sets the minimum number of members of a halo, at least 2. Default: 2.
     #[must_use]
-    pub fn min_members(mut self, members: usize) -> Self {
-        self.min_members = members.max(2);
-        self
+    pub fn min_members(self, members: usize) -> Self {
+        Self { options: self.options.min_members(members) }
     }
 
     /// Finds the halos of `points`. The result is exact, and the same in every run.
@@ -48,7 +54,7 @@ impl Fof {
     /// # Errors
     /// A linking length that is NaN, negative, infinite or more than half of a periodic box; a failing device.
     pub fn run<S: Coordinate, const D: usize>(&self, points: &Points<S, D>) -> Result<Halos> {
-        self.run_on(&Bvh::of(points)?)
+        self.run_on(&Bvh::from_points(points)?)
     }
 
     /// Finds the halos in a tree that is already built.
@@ -56,13 +62,13 @@ impl Fof {
     /// # Errors
     /// Those of [`Fof::run`].
     pub fn run_on<S: Coordinate, const D: usize>(&self, bvh: &Bvh<S, D>) -> Result<Halos> {
-        // Friends-of-friends halos are DBSCAN clusters with `min_pts` 2: a point and one friend.
-        bvh.space.check_length("linking_length", self.linking_length)?;
-        let labels = Dbscan::new(self.linking_length, 2).run_on(bvh)?;
+        // Friends-of-friends halos are DBSCAN clusters with `min_samples` 2: a point and one friend.
+        bvh.space.check_length("linking_length", self.options.linking_length)?;
+        let labels = Dbscan::new(self.options.linking_length, 2).run_on(bvh)?;
         on!(bvh.device, client => {
-            let boundary = Boundary::of(&bvh.space);
+            let boundary = Boundary::new(&bvh.space);
             let (labels, n_clusters) = (&labels.labels, labels.n_clusters());
-            let halos = Halos::of_labels(client, bvh.device, labels, n_clusters, self.min_members, boundary)?;
+            let halos = Halos::from_labels(client, bvh.device, labels, n_clusters, self.options.min_members, boundary)?;
             end_phase(client, "members")?;
             Ok(halos)
         })

@@ -19,7 +19,8 @@ use crate::gpu::search::query_points::QueryPoints;
 /// Groups on a device.
 pub(crate) struct Groups {
     device: Device,
-    /// The groups of the stored points in the caller's order, then those of the ghosts; -1 for none.
+    /// The groups of the stored points in the order of the points as they were given, then those of the ghosts; -1 for
+    /// none.
     labels: Buffer<i32>,
     n: usize,
     /// The smallest stored member of each group, ascending.
@@ -53,13 +54,13 @@ impl Groups {
         })
     }
 
-    /// The group of each ghost.
+    /// Returns the group of each ghost.
     pub fn ghost_groups(&self) -> Result<Vec<i32>> {
         let rows: Vec<u32> = (self.n..self.labels.len()).map(|row| row as u32).collect();
         self.of_rows(&rows)
     }
 
-    /// The groups of the stored points in `rows`.
+    /// Returns the groups of the stored points in `rows`.
     pub fn of_rows(&self, rows: &[u32]) -> Result<Vec<i32>> {
         let labels = on!(self.device, client => {
             gather(client, &self.labels, &Buffer::from_slice(client, rows), 1, Layout::Rows).read(client)
@@ -98,7 +99,7 @@ impl Groups {
         }
     }
 
-    /// The labels of the stored points. `numbers` maps each group to a number below `n_clusters`.
+    /// Returns the labels of the stored points. `numbers` maps each group to a number below `n_clusters`.
     pub fn labels(self, numbers: &[i32], n_clusters: usize) -> Result<Labels> {
         on!(self.device, client => {
             let (n, dim) = (self.n, CubeDim::new_1d(THREADS_PER_BLOCK));

@@ -42,7 +42,7 @@ const NONE: u32 = u32::MAX;
 #[derive(Clone, Debug)]
 pub struct Halos {
     pub(in crate::gpu) device: Device,
-    /// The group of each point, in the caller's order.
+    /// The group of each point, in the order of the points as they were given.
     pub(in crate::gpu) labels: Buffer<i32>,
     n_clusters: u32,
     /// A bit for each point, set if it is core; `None` if all points with a label are core.
@@ -56,9 +56,9 @@ pub struct Halos {
 }
 
 impl Halos {
-    /// The clusters with at least `min_members` members, from labels in the caller's order, as [`crate::Halos::new`].
-    /// `boundary` is the space of the points.
-    pub(in crate::gpu) fn of_labels<R: Runtime>(
+    /// Collects the clusters with at least `min_members` members, as [`crate::Halos::new`]. `labels` is in the order of
+    /// the points as they were given, and `boundary` is the space of the points.
+    pub(in crate::gpu) fn from_labels<R: Runtime>(
         client: &ComputeClient<R>,
         device: Device,
         labels: &Buffer<i32>,
@@ -71,7 +71,7 @@ impl Halos {
         let least = u32::try_from(min_members.max(1)).unwrap_or(u32::MAX);
 
         let sizes = Buffer::<u32>::filled(client, n_clusters, 0);
-        count_sizes::launch::<R>(client, blocks_for(n), dim, labels.arg(), sizes.arg(), points, all, Warp::of(client));
+        count_sizes::launch::<R>(client, blocks_for(n), dim, labels.arg(), sizes.arg(), points, all, Warp::new(client));
         let flags = Buffer::<u32>::new(client, n_clusters + 1);
         flag_clusters::launch::<R>(client, blocks_for(n_clusters + 1), dim, sizes.arg(), flags.arg(), all, least);
         let chosen = Compact::new(client, flags)?;
@@ -124,7 +124,7 @@ impl Halos {
         }))
     }
 
-    /// The number of halos.
+    /// Returns the number of halos.
     pub fn len(&self) -> usize {
         self.clusters.len()
     }
@@ -134,7 +134,8 @@ impl Halos {
         self.len() == 0
     }
 
-    /// The halo of each point, or -1 for points in no halo, as [`crate::Halos::halo_of_points`].
+    /// Computes the halo of each point on the device, or -1 for points in no halo. Numbers are those of
+    /// [`crate::Halos::halo_of_points`].
     ///
     /// # Errors
     /// A failing device.
@@ -145,17 +146,18 @@ impl Halos {
         })
     }
 
-    /// The position of the first member of each halo, followed by the number of all members.
+    /// Returns the position of the first member of each halo in [`Halos::all_members`], followed by the number of all
+    /// members.
     pub fn offsets(&self) -> DeviceVec<u32> {
         DeviceVec { device: self.device, values: self.offsets.clone() }
     }
 
-    /// The members of all halos, one halo after the other, each in ascending order.
+    /// Returns the point indices of the members of all halos, one halo after the other, each in ascending order.
     pub fn all_members(&self) -> DeviceVec<u32> {
         DeviceVec { device: self.device, values: self.members.clone() }
     }
 
-    /// The space in which the halos were found: that of the points, or that of the uploaded halos.
+    /// Returns the space in which the halos were found: that of the points, or that of the uploaded halos.
     pub fn boundary(&self) -> &Boundary {
         &self.boundary
     }
@@ -343,7 +345,7 @@ mod tests {
     fn of_labels(labels: &[i32], n_clusters: usize, least: usize) -> Halos {
         let device = Device::first().unwrap();
         let halos = on!(device, client => {
-            Halos::of_labels(client, device, &Buffer::from_slice(client, labels), n_clusters, least, Boundary::Open)
+            Halos::from_labels(client, device, &Buffer::from_slice(client, labels), n_clusters, least, Boundary::Open)
         });
         halos.unwrap()
     }

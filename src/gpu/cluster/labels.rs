@@ -31,7 +31,7 @@ pub struct Labels {
 }
 
 impl Labels {
-    /// The number of points.
+    /// Returns the number of points.
     pub fn len(&self) -> usize {
         self.labels.len()
     }
@@ -41,12 +41,13 @@ impl Labels {
         self.len() == 0
     }
 
-    /// The number of clusters; cluster numbers are `0..n_clusters()`.
+    /// Returns the number of clusters; cluster numbers are `0..n_clusters()`.
     pub fn n_clusters(&self) -> usize {
         self.n_clusters as usize
     }
 
-    /// One label per point in the caller's order, -1 for points without a cluster.
+    /// Computes one label per point on the device, in the order of the points as they were given; -1 for points without
+    /// a cluster.
     ///
     /// # Errors
     /// A failing device.
@@ -57,7 +58,7 @@ impl Labels {
         on!(self.device, client => Ok(DeviceVec { device: self.device, values: without_border(client, &self.labels) }))
     }
 
-    /// The indices of the core points, ascending.
+    /// Computes the indices of the core points on the device, in ascending order.
     ///
     /// # Errors
     /// A failing device.
@@ -149,7 +150,7 @@ pub(in crate::gpu) fn number_clusters<R: Runtime>(
         smallest.arg(),
         n as u32,
         rule,
-        Warp::of(client),
+        Warp::new(client),
     );
     let ranks = Buffer::<u32>::filled(client, n + 1, 0);
     mark_representatives::launch::<R>(client, blocks_for(n), dim, smallest.arg(), ranks.arg(), n as u32);

@@ -42,7 +42,7 @@ pub(super) struct Current {
 
 impl Current {
     /// Makes the context current. `index` is the index of an existing device.
-    pub fn of(index: usize) -> Result<Self> {
+    pub fn new(index: usize) -> Result<Self> {
         result::init().map_err(failed)?;
         let device = result::device::get(index as i32).map_err(failed)?;
         // SAFETY: `device` was returned by `result::device::get` above.
@@ -149,7 +149,7 @@ pub(super) fn index_of(address: u64) -> Result<usize> {
     // none.
     let _current = match result::ctx::get_current().map_err(failed)? {
         Some(_) => None,
-        None => first.cuda_index().map(Current::of).transpose()?,
+        None => first.cuda_index().map(Current::new).transpose()?,
     };
     match memory_of(address) {
         Ok(Memory { ordinal, .. }) if ordinal >= 0 => Ok(ordinal as usize),

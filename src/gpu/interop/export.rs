@@ -40,17 +40,17 @@ pub struct CudaMemory {
 }
 
 impl CudaMemory {
-    /// The start address, a multiple of 256 bytes.
+    /// Returns the start address of the memory, a multiple of 256 bytes.
     pub fn address(&self) -> u64 {
         self.address
     }
 
-    /// The size in bytes.
+    /// Returns the size of the memory in bytes.
     pub fn bytes(&self) -> usize {
         self.bytes
     }
 
-    /// The device that owns the memory.
+    /// Returns the device that owns the memory.
     pub fn device(&self) -> Device {
         self.device
     }
@@ -103,6 +103,6 @@ fn release(receiver: &Receiver<HeldHandle>) {
         all.push(kept);
         all.extend(receiver.try_iter());
         // If a device fails or records a graph, its handles are kept and tried again when the next handle arrives.
-        all.retain(|kept: &HeldHandle| Current::of(kept.index).and_then(|current| current.wait_for_all()).is_err());
+        all.retain(|kept: &HeldHandle| Current::new(kept.index).and_then(|current| current.wait_for_all()).is_err());
     }
 }

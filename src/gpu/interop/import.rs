@@ -41,7 +41,7 @@ impl<T: CubeElement> DeviceVec<T> {
         let client = &cuda::client(index);
         let bytes = len as u128 * size_of::<T>() as u128;
         check_allocation(client, bytes)?;
-        let (current, bytes) = (Current::of(index)?, bytes as usize);
+        let (current, bytes) = (Current::new(index)?, bytes as usize);
         current.check(address, bytes as u64)?;
         let values = Buffer::<T>::new(client, len);
         if len > 0 {

@@ -27,7 +27,7 @@ use crate::gpu::device::{Backend, Device};
 use crate::gpu::interop::driver::Current;
 
 impl Device {
-    /// The index of the device in CUDA, or `None` if it is not a CUDA device.
+    /// Returns the index of the device in CUDA, or `None` if it is not a CUDA device.
     pub fn cuda_index(&self) -> Option<usize> {
         match self.0 {
             Backend::Cuda(index) => Some(index),
@@ -40,7 +40,7 @@ impl Device {
     ///
     /// # Errors
     /// An address outside the memory of all devices; a missing driver.
-    pub fn of_cuda_address(address: u64) -> Result<Self> {
+    pub fn from_cuda_address(address: u64) -> Result<Self> {
         Self::cuda(driver::index_of(address)?)
     }
 
@@ -50,6 +50,6 @@ impl Device {
     /// # Errors
     /// A failing device.
     pub fn wait_for_all(&self) -> Result<()> {
-        self.cuda_index().map_or(Ok(()), |index| Current::of(index)?.wait_for_all())
+        self.cuda_index().map_or(Ok(()), |index| Current::new(index)?.wait_for_all())
     }
 }

@@ -30,7 +30,7 @@ pub struct Interpolator {
 }
 
 impl Interpolator {
-    /// The number of targets.
+    /// Returns the number of targets.
     pub fn len(&self) -> usize {
         self.degrees.len()
     }
@@ -40,29 +40,29 @@ impl Interpolator {
         self.len() == 0
     }
 
-    /// The number of sources, which is the number of values of a field.
+    /// Returns the number of sources, which is the number of values of a field.
     pub fn n_sources(&self) -> usize {
         self.n_sources
     }
 
-    /// The number of sources of each target: the requested number of neighbours, or the number of all sources if that
-    /// is smaller.
+    /// Returns the number of sources of each target: the requested number of neighbours, or the number of all sources
+    /// if that is smaller.
     pub fn k(&self) -> usize {
         self.k
     }
 
-    /// The indices of the sources of each target, nearest first, [`Interpolator::k`] per target.
+    /// Returns the indices of the sources of each target, nearest first, [`Interpolator::k`] per target.
     pub fn sources(&self) -> DeviceVec<u32> {
         DeviceVec { device: self.device, values: self.indices.clone() }
     }
 
-    /// The coefficients of the sources of each target, in the order of [`Interpolator::sources`]. They are meaningless
-    /// for targets whose degree is -1.
+    /// Returns the coefficients of the sources of each target, in the order of [`Interpolator::sources`]. They are
+    /// meaningless for targets whose degree is -1.
     pub fn coefficients(&self) -> DeviceVec<f64> {
         DeviceVec { device: self.device, values: self.coefficients.clone() }
     }
 
-    /// The degree of the polynomials whose values are reproduced at each target; -1 without sources.
+    /// Returns the degree of the polynomials whose values are reproduced at each target; -1 without sources.
     pub fn degrees(&self) -> DeviceVec<i32> {
         DeviceVec { device: self.device, values: self.degrees.clone() }
     }
@@ -80,11 +80,12 @@ impl Interpolator {
         self.apply_rows(values, 1)
     }
 
-    /// The same for several fields: `columns` values for each source, row by row, and likewise for each target.
+    /// Computes the values of several fields at the targets. `values` holds `columns` values for each source, row by
+    /// row, in input order; the result holds `columns` values for each target.
     ///
     /// # Errors
-    /// Returns an error as [`Interpolator::apply`], if `columns` is 0, or if there are more than 2^32 - 1 values in
-    /// all or more than a buffer of the device can hold.
+    /// As [`Interpolator::apply`]. Also if `columns` is 0, or if there are more than 2^32 - 1 values in all, or more
+    /// than a buffer of the device can hold.
     pub fn apply_rows(&self, values: &DeviceVec<f64>, columns: usize) -> Result<DeviceVec<f64>> {
         if columns == 0 {
             return Err(Error::parameter_must("columns", 0.0, "at least 1"));

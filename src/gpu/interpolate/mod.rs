@@ -32,9 +32,9 @@ use crate::search::Nearest;
 /// The maximum size of a launch's scratch in bytes, unless one thread needs more.
 const SCRATCH: usize = 1 << 26;
 
-/// Moving least squares: options, then [`MovingLeastSquares::prepare`]. The GPU version of
-/// [`crate::MovingLeastSquares`], with the same meaning of options. Points are in a periodic box if the sources were
-/// uploaded with one.
+/// Interpolation by moving least squares on a device: set the options, then call [`MovingLeastSquares::prepare`]. The
+/// GPU version of [`crate::interpolate::MovingLeastSquares`], with the same meaning of options. Points are in a
+/// periodic box if the sources were uploaded with one.
 ///
 /// ```no_run
 /// use ropewalk::gpu::{Device, DeviceVec, MovingLeastSquares, Points};
@@ -49,36 +49,39 @@ const SCRATCH: usize = 1 << 26;
 /// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct MovingLeastSquares {
-    options: crate::MovingLeastSquares,
+    options: crate::interpolate::MovingLeastSquares,
 }
 
-impl From<crate::MovingLeastSquares> for MovingLeastSquares {
+impl From<crate::interpolate::MovingLeastSquares> for MovingLeastSquares {
     /// Takes over the options of the CPU version. A radius is an error when `prepare` is called, and the fallback is
     /// never needed. The periodic box of `options` is ignored: that of the sources on the device applies.
-    fn from(options: crate::MovingLeastSquares) -> Self {
+    fn from(options: crate::interpolate::MovingLeastSquares) -> Self {
         Self { options }
     }
 }
 
 impl MovingLeastSquares {
-    /// Same as [`crate::MovingLeastSquares::new`].
+    /// Creates an interpolation with polynomials of degree 0, 1 or 2, and the defaults of
+    /// [`crate::interpolate::MovingLeastSquares::new`].
     pub fn new(degree: usize) -> Self {
-        Self { options: crate::MovingLeastSquares::new(degree) }
+        Self { options: crate::interpolate::MovingLeastSquares::new(degree) }
     }
 
-    /// Same as [`crate::MovingLeastSquares::weight`].
+    /// Sets the weight of neighbours as a function of distance, as [`crate::interpolate::MovingLeastSquares::weight`].
     #[must_use]
     pub fn weight(self, weight: Weight) -> Self {
         Self { options: self.options.weight(weight) }
     }
 
-    /// Same as [`crate::MovingLeastSquares::neighbors`].
+    /// Sets the number of nearest sources to which a polynomial is fitted, as
+    /// [`crate::interpolate::MovingLeastSquares::neighbors`].
     #[must_use]
     pub fn neighbors(self, k: usize) -> Self {
         Self { options: self.options.neighbors(k) }
     }
 
-    /// Same as [`crate::MovingLeastSquares::with_gradients`].
+    /// Requests the data for gradients, too, as [`crate::interpolate::MovingLeastSquares::with_gradients`]. Default:
+    /// `false`.
     #[must_use]
     pub fn with_gradients(self, has_gradients: bool) -> Self {
         Self { options: self.options.with_gradients(has_gradients) }
@@ -92,7 +95,7 @@ impl MovingLeastSquares {
     /// `k` bytes more per target, and 64 MiB in all or the scratch of one fit, whichever is larger.
     ///
     /// # Errors
-    /// Returns an error as [`crate::MovingLeastSquares::prepare`], and if:
+    /// Returns an error as [`crate::interpolate::MovingLeastSquares::prepare`], and if:
     /// - there are more than 2^32 - 1 coefficients or slopes in all, or more than a buffer of the device can hold;
     /// - the quotients of the device differ from those of the CPU;
     /// - the device is not a CUDA device, and its driver ends loops too early for so many monomials and neighbours, as
@@ -104,10 +107,10 @@ impl MovingLeastSquares {
         targets: &[[S; D]],
     ) -> Result<Interpolator> {
         self.check(D)?;
-        self.prepare_on(&Bvh::of(sources)?, targets)
+        self.prepare_on(&Bvh::from_points(sources)?, targets)
     }
 
-    /// The same for sources in a tree that is already built.
+    /// Computes the coefficients for each target from sources in a tree that is already built.
     ///
     /// # Errors
     /// Those of [`MovingLeastSquares::prepare`].

@@ -26,7 +26,7 @@ impl ThreadSlots {
         ThreadSlots { unit, units }
     }
 
-    /// The place of the thread's number `i` in the buffer.
+    /// Returns the place of the thread's number `i` in the buffer.
     pub fn of(&self, i: u32) -> usize {
         (i * self.units + self.unit) as usize
     }
@@ -60,7 +60,7 @@ pub(super) fn auxiliary_size(width: u32) -> u32 {
 
 #[cube]
 impl Qr {
-    /// A matrix of at most `most` columns, which start at `columns`; its auxiliary data starts at `auxiliary`.
+    /// Creates a matrix of at most `most` columns, which start at `columns`; its auxiliary data starts at `auxiliary`.
     pub fn new(columns: u32, auxiliary: u32, rows: u32, width: u32, #[comptime] most: usize) -> Qr {
         let factors = auxiliary + width * width;
         let mut order = Array::<u32>::new(most);
@@ -79,7 +79,7 @@ impl Qr {
         }
     }
 
-    /// The number of independent columns.
+    /// Returns the number of independent columns.
     pub fn rank(&self) -> u32 {
         self.rank[0]
     }
@@ -243,9 +243,9 @@ impl Qr {
         self.reflect(work, places, w);
     }
 
-    /// The same for dependent columns, from a decomposition of R^T in `transpose`: w is the row of the pseudoinverse
-    /// for `column`. Returns the distance of A^T w from e: 0 if `column` is determined. `projected` is the
-    /// start of a working column as high as those of `transpose`.
+    /// Computes at `w` the row of the pseudoinverse for `column`, if columns are dependent, from a decomposition of R^T
+    /// in `transpose`. Returns the distance of A^T w from the vector e of [`Qr::shortest`]: 0 if `column` is
+    /// determined. `projected` is the start of a working column as high as those of `transpose`.
     pub fn pseudoinverse_row(
         &self,
         work: &mut Array<f64>,

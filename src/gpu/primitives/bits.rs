@@ -32,7 +32,7 @@ impl Bits {
         bit
     }
 
-    /// The remaining bits.
+    /// Returns the remaining bits.
     pub fn left(&self) -> u32 {
         self.word[0]
     }

@@ -38,8 +38,8 @@ pub(in crate::gpu) enum Warp {
 }
 
 impl Warp {
-    /// The mode for a device. Only CUDA guarantees that the threads of a plane are 32 consecutive ones.
-    pub fn of<R: Runtime>(client: &ComputeClient<R>) -> Self {
+    /// Selects the mode for a device. Only CUDA guarantees that the threads of a plane are 32 consecutive ones.
+    pub fn new<R: Runtime>(client: &ComputeClient<R>) -> Self {
         let properties = client.properties();
         let (features, hardware) = (&properties.features.plane, &properties.hardware);
         let is_native = is_cuda(client)
@@ -55,7 +55,7 @@ impl Warp {
         }
     }
 
-    /// The mode for a kernel whose warps diverge.
+    /// Returns the mode for a kernel whose warps diverge.
     pub fn apart(self) -> Self {
         match self {
             Self::Emulated { .. } => Self::Emulated { units: WIDTH },
@@ -63,7 +63,7 @@ impl Warp {
         }
     }
 
-    /// The value of `ROPEWALK_WARP` that selects this mode.
+    /// Returns the value of `ROPEWALK_WARP` that selects this mode.
     pub fn name(self) -> &'static str {
         match self {
             Self::Native => WarpChoice::Native.name(),
@@ -77,17 +77,17 @@ impl Warp {
         self != Self::None
     }
 
-    /// The number of threads that share one item of work: a warp, or one thread.
+    /// Returns the number of threads that share one item of work: a warp, or one thread.
     pub fn lanes(self) -> u32 {
         if self.is_some() { WIDTH } else { 1 }
     }
 
-    /// The number of threads per block, which is `native` unless warps are emulated.
+    /// Returns the number of threads per block, which is `native` unless warps are emulated.
     pub fn units(self, native: u32) -> u32 {
         if let Self::Emulated { units } = self { units } else { native }
     }
 
-    /// The number of blocks for `n` threads, and their shape, with [`Warp::units`] threads per block.
+    /// Returns the number of blocks for `n` threads, and their shape, with [`Warp::units`] threads per block.
     pub fn blocks(self, n: usize, native: u32) -> (CubeCount, CubeDim) {
         let units = self.units(native);
         (grid(n.div_ceil(units as usize)), CubeDim::new_1d(units))
@@ -95,10 +95,11 @@ impl Warp {
 }
 
 impl Device {
-    /// The mode of exchange in warps that this process uses on the device, for tests: `native`, `emulated` or `none`.
+    /// Returns the mode of exchange in warps that this process uses on the device, for tests: `native`, `emulated` or
+    /// `none`.
     #[doc(hidden)]
     pub fn warp(&self) -> Result<&'static str> {
-        on!(*self, client => Ok(Warp::of(client).name()))
+        on!(*self, client => Ok(Warp::new(client).name()))
     }
 }
 

@@ -94,8 +94,9 @@ fn any_takes<F: Float>(all: &Array<F>, corners: &Array<F>, n: u32, #[comptime] s
 
 #[cfg(test)]
 mod tests {
+    use crate::Aabb;
+    use crate::geometry::Space;
     use crate::gpu::{Bvh, Device, Points};
-    use crate::{Aabb, Space};
 
     #[test]
     fn points_are_those_in_any_box() {
@@ -108,7 +109,7 @@ mod tests {
             Aabb::new([7.0, 7.0], [6.0, 8.0]),
         ];
         for space in [Space::OPEN, Space::periodic(100.0).unwrap()] {
-            let bvh = Bvh::of(&Points::new_in(&points, space, device).unwrap()).unwrap();
+            let bvh = Bvh::from_points(&Points::new_in(&points, space, device).unwrap()).unwrap();
             let mut found = bvh.in_boxes(&boxes).unwrap();
             found.sort_unstable();
             // Brute force over the images.

@@ -1,6 +1,6 @@
 //! The neighbours of each stored point: the GPU counterpart of `search::neighbors`.
 //!
-//! In: a radius. Out: counts, lists, or the number of pairs, in the caller's order.
+//! In: a radius. Out: counts or lists in the order of the points as they were given, or the number of pairs.
 
 use cubecl::prelude::*;
 
@@ -16,8 +16,8 @@ use crate::gpu::device_vec::DeviceVec;
 use crate::gpu::primitives::reduce::sum;
 
 impl<S: Coordinate, const D: usize> Bvh<S, D> {
-    /// Counts the stored points within `radius` of each stored point, itself included, in the caller's order, as
-    /// [`crate::Bvh::count_neighbors`].
+    /// Counts the stored points within `radius` of each stored point, itself included, as
+    /// [`crate::Bvh::count_neighbors`]. Counts are in the order of the points as they were given.
     ///
     /// ```no_run
     /// use ropewalk::gpu::{Bvh, Device};
@@ -38,8 +38,9 @@ impl<S: Coordinate, const D: usize> Bvh<S, D> {
         })
     }
 
-    /// Lists the stored points within `radius` of each stored point, itself included, in the caller's order, as
-    /// [`crate::Bvh::neighbors`]. Neighbours are counted by a first walk and listed by a second one.
+    /// Lists the stored points within `radius` of each stored point, itself included, as [`crate::Bvh::neighbors`].
+    /// Lists are in the order of the points as they were given. Neighbours are counted by a first walk and listed by a
+    /// second one.
     ///
     /// ```no_run
     /// use ropewalk::gpu::{Bvh, Device};

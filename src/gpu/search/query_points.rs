@@ -21,7 +21,7 @@ const TASK: usize = 1 << 14;
 
 /// Queries on a device.
 pub(in crate::gpu) struct QueryPoints<S> {
-    /// The index of each query in the caller's order.
+    /// The index of each query in the order of the queries as they were given.
     pub order: Buffer<u32>,
     /// Coordinates, axis by axis.
     pub axes: Buffer<S>,

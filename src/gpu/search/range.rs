@@ -59,7 +59,7 @@ impl<S: Coordinate> SortedSpheres<S> {
         Ok(Self { order, axes, filters, radius2 })
     }
 
-    /// The balls as queries of a walk.
+    /// Returns the spheres as queries of a walk.
     pub fn asked<R: Runtime>(&self) -> WalkQueries<S, R> {
         let queries = QueriesLaunch::new(self.axes.arg(), self.filters.arg(), self.radius2.arg());
         WalkQueries { queries, n: self.order.len(), own_radii: true }
@@ -68,8 +68,8 @@ impl<S: Coordinate> SortedSpheres<S> {
 
 /// A shape for batched queries of a tree on a device: [`Sphere`] or [`Aabb`].
 ///
-/// The GPU counterpart of [`crate::Query`]. This trait is sealed, whereas user-defined shapes may implement
-/// [`crate::Query`].
+/// The GPU counterpart of [`crate::geometry::Query`]. This trait is sealed, whereas user-defined shapes may implement
+/// [`crate::geometry::Query`].
 pub trait Query<S: Coordinate, const D: usize>: sealed::Shape<S, D> {}
 
 impl<S: Coordinate, const D: usize> Query<S, D> for Sphere<S, D> {}

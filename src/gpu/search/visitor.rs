@@ -79,7 +79,7 @@ pub trait Visitor: Send + Sync + 'static {
     /// The state of a query during the walk.
     type State: CubeType;
 
-    /// Starts a query, given its index in the caller's slice and its own value.
+    /// Starts a query, given its index in the slice of the queries and its own value.
     fn start(query: u32, own: Self::Value) -> Self::State;
 
     /// Visits a point within the radius, boundary included. Returns `false` to end the walk of this query only.
@@ -94,7 +94,7 @@ pub trait Visitor: Send + Sync + 'static {
 
 impl<S: Coordinate, const D: usize> Bvh<S, D> {
     /// Visits the stored points within `radius` of each stored point, itself included. Values and outputs are in the
-    /// caller's order.
+    /// order of the points as they were given.
     ///
     /// See [`Visitor`] for an example.
     ///

@@ -70,8 +70,8 @@ pub enum Center {
 }
 
 impl Center {
-    /// [`Center::ShrinkingSphere`] with the values of the paper: shrinks by 2.5 per cent in each step, down to 1000
-    /// members or one in a hundred, whichever is less.
+    /// Returns [`Center::ShrinkingSphere`] with the values of the paper: shrinks by 2.5 per cent in each step, down to
+    /// 1000 members or one in a hundred, whichever is less.
     pub fn shrinking_sphere() -> Self {
         Self::ShrinkingSphere { shrink: 0.975, least: 1000 }
     }

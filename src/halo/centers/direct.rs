@@ -39,8 +39,8 @@ pub(crate) struct Sum {
 }
 
 impl Sum {
-    /// -phi of a target of the given mass that is one of the sources. Coincident sources add their mass over the
-    /// softening; without softening they add nothing.
+    /// Returns -phi of a target of the given mass that is one of the sources. Coincident sources add their mass over
+    /// the softening; without softening they add nothing.
     #[inline(always)]
     pub fn potential(&self, mass: f64, softening: f64) -> f64 {
         if self.n_coincident > 1 && softening > 0.0 {
@@ -50,7 +50,7 @@ impl Sum {
         }
     }
 
-    /// -phi of a target that is not one of the sources.
+    /// Returns -phi of a target that is not one of the sources.
     #[inline(always)]
     pub fn potential_of_others(&self, softening: f64) -> f64 {
         if self.n_coincident > 0 && softening > 0.0 {
@@ -145,7 +145,7 @@ pub(crate) fn most_bound(members: &ScaledMembers) -> Option<MostBound> {
     let sums = sums(members, &targets);
     let coincident = sums.iter().map(|sum| u64::from(sum.n_coincident - 1)).sum::<u64>() / 2;
     let n = members.len() as u64;
-    MostBoundMember::of(members, &targets, &sums).map(|best| MostBound {
+    MostBoundMember::new(members, &targets, &sums).map(|best| MostBound {
         best,
         pairs: n * n.saturating_sub(1),
         coincident,
@@ -158,7 +158,7 @@ pub(crate) fn most_bound_in_one_place(members: &ScaledMembers) -> Option<MostBou
     let targets: Vec<u32> = (0..members.len() as u32).collect();
     let sums = filled(targets.len(), sums(members, &[0]).first().copied()?);
     let coincident = n * (n - 1) / 2;
-    MostBoundMember::of(members, &targets, &sums).map(|best| MostBound { best, pairs: n - 1, coincident })
+    MostBoundMember::new(members, &targets, &sums).map(|best| MostBound { best, pairs: n - 1, coincident })
 }
 
 /// The member with the largest sum (1); ties go to the smallest index.
@@ -170,8 +170,8 @@ pub(crate) struct MostBoundMember {
 }
 
 impl MostBoundMember {
-    /// The best of `targets`.
-    pub fn of(members: &ScaledMembers, targets: &[u32], sums: &[Sum]) -> Option<Self> {
+    /// Returns the best of `targets`: that with the largest -phi, ties by index.
+    pub fn new(members: &ScaledMembers, targets: &[u32], sums: &[Sum]) -> Option<Self> {
         let candidates = targets.iter().zip(sums).map(|(&member, sum)| {
             let potential = sum.potential(members.masses[member as usize], members.softening);
             Self { member, potential }
@@ -179,7 +179,7 @@ impl MostBoundMember {
         candidates.reduce(Self::better)
     }
 
-    /// The better of two.
+    /// Returns the better of two members: that with the larger -phi, ties by index.
     pub fn better(self, other: Self) -> Self {
         let is_tie = other.potential == self.potential;
         if other.potential > self.potential || (is_tie && other.member < self.member) { other } else { self }

@@ -75,19 +75,19 @@ pub(super) struct LeafInteractions {
 }
 
 impl LeafInteractions {
-    /// The sum over far members at the position `at` in the leaf.
+    /// Returns the sum over far members at the position `at` in the leaf.
     #[inline(always)]
     pub fn far(&self, at: [f64; 3]) -> f64 {
         self.far.evaluate([at[0] - self.center[0], at[1] - self.center[1], at[2] - self.center[2]])
     }
 
-    /// A bound on the error of [`LeafInteractions::far`].
+    /// Returns a bound on the error of [`LeafInteractions::far`].
     #[inline(always)]
     pub fn error(&self) -> f64 {
         self.far.error
     }
 
-    /// The number of nodes that were expanded for the leaf and for its ancestors.
+    /// Returns the number of nodes that were expanded for the leaf and for its ancestors.
     pub fn nodes(&self) -> u64 {
         self.far.nodes
     }

@@ -92,12 +92,12 @@ impl ScaledMembers {
         std::array::from_fn(|k| self.axes[k][member])
     }
 
-    /// The potential phi in the caller's units, from a sum -phi over scaled members.
+    /// Converts a sum -phi over scaled members to the potential phi in the units of the points and masses.
     pub fn potential(&self, sum: f64) -> f64 {
         -(sum * power(self.units.1)) * power(-self.units.0)
     }
 
-    /// The sum -phi over scaled members, from a value of -phi in the caller's units.
+    /// Converts a value of -phi in the units of the points and masses to the sum -phi over scaled members.
     pub fn scaled(&self, sum: f64) -> f64 {
         sum * power(self.units.0) * power(-self.units.1)
     }

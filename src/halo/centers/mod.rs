@@ -15,13 +15,13 @@ mod most_bound;
 mod most_connected;
 mod multipole;
 mod pairwise_f32;
-mod places;
+mod center_positions;
 pub(crate) mod potential_threshold;
 mod result;
 mod small_halo;
 
+pub use center_positions::CenterPositions;
 pub use definition::Center;
-pub use places::Places;
 pub use result::{Centers, HaloCenter, NoCenter};
 
 use std::cmp::Reverse;
@@ -43,7 +43,8 @@ pub(crate) type FindMostBound<'a> = &'a (dyn Fn(&ScaledMembers) -> Result<Option
 /// A builder of halo centres: set the options, then call [`CenterFinder::run`].
 ///
 /// ```
-/// use ropewalk::{Center, CenterFinder, Fof};
+/// use ropewalk::halo::CenterFinder;
+/// use ropewalk::{Center, Fof};
 ///
 /// let points = [[9.5f32, 5.0, 5.0], [0.25, 5.0, 5.0], [0.5, 5.0, 5.0]];
 /// let halos = Fof::new(1.0).periodic(10.0).run(&points)?;
@@ -64,12 +65,14 @@ pub struct CenterFinder<'a> {
 }
 
 impl<'a> CenterFinder<'a> {
-    /// A finder for points of mass 1 in the space of the halos; if that is unknown, in open space.
+    /// Creates a finder of centres of this definition, for points of mass 1 in the space of the halos; if that is
+    /// unknown, in open space.
     pub fn new(center: Center) -> Self {
         Self { center, size: BoxSize::default(), masses: None }
     }
 
-    /// The side of a periodic box, or one side per axis; `None` for the space of the halos.
+    /// Sets the side of the periodic box, or one side per axis, in the unit of the points; `None` for the space of the
+    /// halos. Default: the space of the halos.
     ///
     /// Halos of a finder store their space, and a different box is an error. Halos from [`Halos::new`] and
     /// [`Halos::from_lists`] store none.
@@ -83,7 +86,7 @@ impl<'a> CenterFinder<'a> {
         self
     }
 
-    /// The mass of each point, positive and finite.
+    /// Sets the mass of each point, positive and finite. Default: 1.
     #[must_use]
     pub fn masses(mut self, masses: &'a [f64]) -> Self {
         self.masses = Some(masses);
@@ -234,8 +237,8 @@ fn balanced_order(halos: &Halos) -> Vec<usize> {
 }
 
 impl Halos {
-    /// The centre of each halo, for points of mass 1. The space is that of the halos, or open if that is unknown. For
-    /// masses and other boxes see [`CenterFinder`].
+    /// Finds the centre of each halo, for points of mass 1. The space is that of the halos, or open if that is unknown.
+    /// For masses and other boxes see [`CenterFinder`].
     ///
     /// # Errors
     /// As for [`CenterFinder::run`].

@@ -133,7 +133,7 @@ impl<'a> Search<'a> {
         Self { members, multipoles, margin: margin(members) }
     }
 
-    /// The tolerance for a node in the first round.
+    /// Returns the tolerance for a node in the first round.
     pub fn first_tolerance(&self) -> f64 {
         let multipoles = self.multipoles;
         let root = multipoles.nodes.first().copied().unwrap_or_default();
@@ -189,7 +189,7 @@ impl<'a> Search<'a> {
         self.round(&leaf_interactions(multipoles, &targets, tolerance), &targets, 0.0)
     }
 
-    /// The targets whose upper bound is not below the lower bound, in the given order.
+    /// Returns the targets whose upper bound is not below the lower bound, in the given order.
     pub fn round(&self, leaves: &[LeafInteractions], targets: &[u32], lower_bound: f64) -> Round {
         let scratches = parallel::Scratch::new(Scratch::default);
         Round::join(list_tasks(leaves.len(), TASK, &|range| {
@@ -298,7 +298,7 @@ impl<'a> Search<'a> {
             pairs += (targets.len() * (self.members.len() - 1)) as u64;
             best = best
                 .into_iter()
-                .chain(MostBoundMember::of(self.members, &targets, &sums))
+                .chain(MostBoundMember::new(self.members, &targets, &sums))
                 .reduce(MostBoundMember::better);
         }
         best.map(|best| (best, pairs))

@@ -149,7 +149,7 @@ impl Multipoles {
         Ok(multipoles)
     }
 
-    /// The coordinates and masses of a leaf.
+    /// Returns the coordinates and masses of a leaf.
     #[inline(always)]
     pub fn columns(&self, leaf: usize) -> [&[f64]; 4] {
         let span = self.tree.span(leaf);
@@ -157,13 +157,13 @@ impl Multipoles {
         [&x[span.clone()], &y[span.clone()], &z[span.clone()], &self.masses[span]]
     }
 
-    /// The coordinates and masses of a leaf, in single precision.
+    /// Returns the coordinates and masses of a leaf, in single precision.
     #[inline(always)]
     pub fn sources(&self, leaf: usize) -> &[Source] {
         &self.sources[self.tree.span(leaf)]
     }
 
-    /// The position and the mass of the member at position `at` in tree order.
+    /// Returns the position and the mass of the member at position `at` in tree order.
     #[inline(always)]
     pub fn member(&self, at: usize) -> ([f64; 3], f64) {
         let ([x, y, z], _) = self.tree.corners();

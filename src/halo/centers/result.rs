@@ -96,8 +96,8 @@ impl PartialEq for HaloCenter {
 
 /// A centre for each halo, in the order of [`Halos`].
 ///
-/// Stores the space of the halos, or the space given to [`CenterFinder`](crate::CenterFinder). Two values are equal if
-/// their rows are, whatever their spaces.
+/// Stores the space of the halos, or the space given to [`CenterFinder`](crate::halo::CenterFinder). Two values are
+/// equal if their rows are, whatever their spaces.
 #[derive(Clone)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Centers {
@@ -126,31 +126,31 @@ impl<'a> IntoIterator for &'a Centers {
 
 impl Centers {
     pub(super) fn new(rows: Vec<HaloCenter>, halos: &Halos, boundary: Boundary) -> Self {
-        Self::of(rows, halos.iter().map(<[u32]>::len), boundary)
+        Self::from_parts(rows, halos.iter().map(<[u32]>::len), boundary)
     }
 
     /// Centres of halos with the given sizes.
-    pub(crate) fn of(rows: Vec<HaloCenter>, sizes: impl Iterator<Item = usize>, boundary: Boundary) -> Self {
+    pub(crate) fn from_parts(rows: Vec<HaloCenter>, sizes: impl Iterator<Item = usize>, boundary: Boundary) -> Self {
         let all_pairs = sizes.map(|size| size as u64 * (size as u64).saturating_sub(1)).sum();
         Self { rows, all_pairs, boundary }
     }
 
-    /// The space in which the centres were found; may be unknown.
+    /// Returns the space in which the centres were found; may be unknown.
     pub fn boundary(&self) -> &Boundary {
         &self.boundary
     }
 
-    /// The centres as a slice, in the order of the halos.
+    /// Returns the centres as a slice, in the order of the halos.
     pub fn as_slice(&self) -> &[HaloCenter] {
         &self.rows
     }
 
-    /// Iterates over the centres.
+    /// Iterates over the centres, in the order of the halos.
     pub fn iter(&self) -> std::slice::Iter<'_, HaloCenter> {
         self.rows.iter()
     }
 
-    /// The number of centres, which is the number of halos.
+    /// Returns the number of centres, which is the number of halos.
     pub fn len(&self) -> usize {
         self.rows.len()
     }
@@ -160,8 +160,8 @@ impl Centers {
         self.rows.is_empty()
     }
 
-    /// The fraction of ordered pairs that were evaluated, of those that brute force evaluates. 0 if no pairs were
-    /// evaluated.
+    /// Returns the fraction of ordered pairs that were evaluated, of those that brute force evaluates. 0 if no pairs
+    /// were evaluated.
     pub fn evaluated_fraction(&self) -> f64 {
         let pairs: u64 = self.rows.iter().map(|row| row.pairs).sum();
         if self.all_pairs > 0 { pairs as f64 / self.all_pairs as f64 } else { 0.0 }

@@ -15,7 +15,7 @@ pub(super) fn most_bound(members: &ScaledMembers) -> Option<MostBound> {
     let margin = 1.0 - 2.0 * RELATIVE_ERROR - 4.0 * rounding(n);
     let lower_bound = approximate.iter().copied().fold(0.0, f64::max) * margin;
     let candidates: Vec<u32> = (0..n as u32).filter(|&i| approximate[i as usize] >= lower_bound).collect();
-    let best = MostBoundMember::of(members, &candidates, &sums(members, &candidates))?;
+    let best = MostBoundMember::new(members, &candidates, &sums(members, &candidates))?;
     Some(MostBound { best, pairs: (n * (n - 1)) as u64, coincident: coincident / 2 })
 }
 

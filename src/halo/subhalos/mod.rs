@@ -143,16 +143,16 @@ impl Default for AdaptaHop {
 }
 
 impl AdaptaHop {
-    /// Default options: 20 neighbours for densities and hops, and a density threshold of 80 times the mean density.
-    /// `fudge` is 4, `fudge_epsilon` 0.05, `alpha` 1, and `min_members` 20. The algorithm is exact, the selection by
-    /// mass, the space open.
+    /// Creates the default options: 20 neighbours for densities and hops, and a density threshold of 80 times the mean
+    /// density. `fudge` is 4, `fudge_epsilon` 0.05, `alpha` 1, and `min_members` 20. The algorithm is exact, the
+    /// selection by mass, the space open.
     pub fn new() -> Self {
         Self::default()
     }
 
     density_options!();
 
-    /// The number of nearest neighbours that determine a density, the particle itself not included (`nvoisins`).
+    /// Sets the number of nearest neighbours that determine a density, the particle itself not included (`nvoisins`).
     /// Default: 20.
     #[must_use]
     pub fn n_density(mut self, n_density: usize) -> Self {
@@ -160,30 +160,32 @@ impl AdaptaHop {
         self
     }
 
-    /// The number of nearest neighbours for hops and saddles, the particle itself not included (`nhop`).
-    /// [`Hop::n_hop`] includes the particle. Default: 20.
+    /// Sets the number of nearest neighbours for hops and saddles (`nhop`), at least 1. The particle itself is not
+    /// included, unlike in [`Hop::n_hop`]. Default: 20.
     #[must_use]
     pub fn n_hop(mut self, n_hop: usize) -> Self {
         self.n_hop = n_hop;
         self
     }
 
-    /// The density threshold: particles that are not denser belong to no halo (`rho_t`). Default: 80.
+    /// Sets the density threshold (`rho_t`), not negative and in the unit of the densities: particles that are not
+    /// denser belong to no halo. Default: 80.
     #[must_use]
     pub fn density_threshold(mut self, density: impl Into<f64>) -> Self {
         self.density_threshold = density.into();
         self
     }
 
-    /// The significance of a component, in standard deviations of its number of particles (`fudge`). Default: 4.
+    /// Sets the minimum significance of a component, in standard deviations of its number of particles (`fudge`);
+    /// finite and not negative. Default: 4.
     #[must_use]
     pub fn fudge(mut self, fudge: impl Into<f64>) -> Self {
         self.fudge = fudge.into();
         self
     }
 
-    /// The minimum root mean square radius of a component (`fudgepsilon`), in mean separations
-    /// `(volume / particles)^(1/3)`; in two dimensions, the square root.
+    /// Sets the minimum root mean square radius of a component (`fudgepsilon`), in mean separations `(volume /
+    /// particles)^(1/3)`; in two dimensions, the square root. Default: 0.05.
     ///
     /// A component with a smaller radius above its saddle is not a subhalo, however significant it is. A density
     /// profile of r^-2 out to R has a radius of R / sqrt(3). The default of 0.05 is about the softening of a
@@ -194,29 +196,31 @@ impl AdaptaHop {
         self
     }
 
-    /// The minimum ratio of a component's maximum density to its mean density (`alphap`). Default: 1; values up to 1
-    /// have no effect.
+    /// Sets the minimum ratio of a component's maximum density to its mean density (`alphap`); finite and not negative.
+    /// Default: 1; values up to 1 have no effect.
     #[must_use]
     pub fn alpha(mut self, alpha: impl Into<f64>) -> Self {
         self.alpha = alpha.into();
         self
     }
 
-    /// The minimum number of particles of a component (`nmembthresh`). Default: 20.
+    /// Sets the minimum number of particles of a component (`nmembthresh`). Default: 20.
     #[must_use]
     pub fn min_members(mut self, members: usize) -> Self {
         self.min_members = members;
         self
     }
 
-    /// The algorithm that finds the tree of nodes. Default: [`AdaptaHopAlgorithm::Exact`].
+    /// Sets the algorithm that builds the tree from which halos and subhalos are derived (step 5 of [`AdaptaHop`]).
+    /// Default: [`AdaptaHopAlgorithm::Exact`].
     #[must_use]
     pub fn algorithm(mut self, algorithm: AdaptaHopAlgorithm) -> Self {
         self.algorithm = algorithm;
         self
     }
 
-    /// The criterion for the main child of a node. Default: [`SubhaloSelection::Mass`].
+    /// Sets the criterion that selects the main child of each node of the tree (step 5 of [`AdaptaHop`]): the child
+    /// that is the same structure as the node. Default: [`SubhaloSelection::Mass`].
     #[must_use]
     pub fn selection(mut self, selection: SubhaloSelection) -> Self {
         self.selection = selection;
@@ -286,7 +290,7 @@ impl AdaptaHop {
             let structures = nodes.structures(self.selection);
             let peaks: Vec<(u32, f64)> = chains.peaks()[..kept].iter().map(|peak| (peak.index, peak.density)).collect();
             let found =
-                Subhalos::new(&structures, &particles, &peaks, chains.into_density(), Boundary::of(tree.space()));
+                Subhalos::new(&structures, &particles, &peaks, chains.into_density(), Boundary::new(tree.space()));
             mark("structures");
             found
         })

@@ -6,7 +6,7 @@ use crate::cluster::Labels;
 use crate::memory::{filled, zeroed};
 
 impl Subhalos {
-    /// Each structure with all nested structures included, in the order of [`Subhalos::rows`].
+    /// Returns each structure with all nested structures included, in the order of [`Subhalos::rows`].
     ///
     /// A particle of a subhalo is also a member of every structure that contains the subhalo. So member lists overlap,
     /// and centres, catalogues and structure measured on them include substructure.

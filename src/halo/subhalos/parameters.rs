@@ -3,7 +3,7 @@
 use super::{AdaptaHop, AdaptaHopAlgorithm, SubhaloSelection};
 
 impl AdaptaHop {
-    /// The numerical options.
+    /// Returns the names and values of the numerical options.
     #[doc(hidden)]
     pub fn numbers(&self) -> [(&'static str, f64); 6] {
         [
@@ -16,7 +16,7 @@ impl AdaptaHop {
         ]
     }
 
-    /// The options that select an algorithm or a criterion.
+    /// Returns the names and values of the options that select an algorithm or a criterion.
     #[doc(hidden)]
     pub fn choices(&self) -> [(&'static str, &'static str); 2] {
         let algorithm = match self.algorithm {

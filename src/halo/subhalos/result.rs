@@ -119,7 +119,7 @@ impl Subhalos {
         Self { structures: renumbered(labels, numbers, boundary), rows, density }
     }
 
-    /// The number of structures, halos and subhalos together.
+    /// Returns the number of structures, halos and subhalos together.
     pub fn len(&self) -> usize {
         self.rows.len()
     }
@@ -129,24 +129,24 @@ impl Subhalos {
         self.rows.is_empty()
     }
 
-    /// The properties of each structure, with its position in the tree.
+    /// Returns the properties of each structure, with its position in the tree.
     pub fn rows(&self) -> &[Subhalo] {
         &self.rows
     }
 
-    /// The structures with only their own particles: those that are in no nested structure. A particle's label is the
-    /// number of its structure.
+    /// Returns the structures with only their own particles: those that are in no nested structure. A particle's label
+    /// is the number of its structure.
     pub fn structures(&self) -> &Halos {
         &self.structures
     }
 
-    /// The halos (level 1) with all nested particles.
+    /// Collects the halos (level 1) with all nested particles.
     pub fn halos(&self) -> Halos {
         self.at_level(1)
     }
 
-    /// The structures of one level with all nested particles, largest first. [`Halos::clusters`] has their numbers.
-    /// Particles without a structure at this level have no label.
+    /// Collects the structures of one level with all nested particles, largest first. [`Halos::clusters`] has their
+    /// numbers. Particles without a structure at this level have no label.
     pub fn at_level(&self, level: u32) -> Halos {
         let ancestor = |mut at: usize| {
             while self.rows[at].level > level {
@@ -161,8 +161,8 @@ impl Subhalos {
         Halos::new_in(self.structures.boundary().clone(), labels, 1)
     }
 
-    /// All members of a structure, including those of nested structures, in ascending order; empty if there is no such
-    /// structure.
+    /// Collects all members of a structure, including those of nested structures, in ascending order; empty if there is
+    /// no such structure.
     pub fn members(&self, structure: usize) -> Vec<u32> {
         let is_in = |mut at: usize| {
             while at != structure {
@@ -179,7 +179,7 @@ impl Subhalos {
         members
     }
 
-    /// The density of each particle.
+    /// Returns the density of each particle, in the unit of the density estimator.
     pub fn density(&self) -> &[f64] {
         &self.density
     }

@@ -50,7 +50,7 @@ impl Sums {
         self.second += other.second + 2.0 * dot(shift, other.first) + other.mass * dot(shift, shift);
     }
 
-    /// The mean density of the particles.
+    /// Returns the mean density of the particles.
     pub fn mean(&self) -> f64 {
         self.density / self.n
     }

@@ -120,7 +120,7 @@ impl Tree {
 }
 
 impl Structures {
-    /// The structure of a particle of the given chain and density, if it has one.
+    /// Returns the structure of a particle of the given chain and density, if it has one.
     pub fn of(&self, chain: u32, density: f64) -> Option<u32> {
         let mut at = *self.of_chain.get(chain as usize)?;
         while let Some(structure) = self.all.get(at as usize) {

@@ -79,8 +79,8 @@ impl Subhalos {
     /// # Example
     ///
     /// ```
-    /// use ropewalk::halo::Unbinding;
-    /// use ropewalk::{AdaptaHop, Particles};
+    /// use ropewalk::halo::{Particles, Unbinding};
+    /// use ropewalk::AdaptaHop;
     ///
     /// // A wide clump with a narrow one in it; every fifth particle is too fast.
     /// let clump = |i: u32, width: f64, x: f64| {
@@ -100,7 +100,7 @@ impl Subhalos {
         guarded(|| {
             let parents: Vec<Option<u32>> = self.rows().iter().map(|row| row.parent).collect();
             let levels: Vec<u32> = self.rows().iter().map(|row| row.level).collect();
-            let mut found = UnbindingRun::of(self.structures(), &parents, &levels, particles, options)?;
+            let mut found = UnbindingRun::new(self.structures(), &parents, &levels, particles, options)?;
             let density = self.density();
             let row = |&(from, parent): &(u32, Option<u32>)| {
                 let settled = &found.settled[from as usize];
@@ -125,7 +125,7 @@ impl Halos {
     pub fn unbind<S: Scalar>(&self, particles: &Particles<S>, options: &Unbinding) -> Result<Bound<Self>> {
         guarded(|| {
             let mut found =
-                UnbindingRun::of(self, &filled(self.len(), None), &filled(self.len(), 1), particles, options)?;
+                UnbindingRun::new(self, &filled(self.len(), None), &filled(self.len(), 1), particles, options)?;
             let structures = renumbered(std::mem::take(&mut found.labels), &found.numbers, found.boundary.clone());
             let rows = found.rows(&structures, &|at| structures.members(at).to_vec(), particles, options)?;
             Ok(Bound { structures, rows })
@@ -148,7 +148,7 @@ struct UnbindingRun {
 }
 
 impl UnbindingRun {
-    fn of<S: Scalar>(
+    fn new<S: Scalar>(
         halos: &Halos,
         parents: &[Option<u32>],
         levels: &[u32],

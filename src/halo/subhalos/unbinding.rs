@@ -2,7 +2,7 @@
 
 use crate::error::{Error, Result};
 
-/// The rules for removing unbound particles: options for [`Subhalos::unbind`](crate::Subhalos::unbind) and
+/// The rules for removing unbound particles: options for [`Subhalos::unbind`](crate::halo::Subhalos::unbind) and
 /// [`Halos::unbind`](crate::Halos::unbind).
 ///
 /// 1. Structures are processed from the inside out: nested structures before the structures that contain them.
@@ -40,8 +40,8 @@ use crate::error::{Error, Result};
 /// The softening is then comoving, too.
 ///
 /// ```
-/// use ropewalk::halo::Unbinding;
-/// use ropewalk::{Fof, Particles};
+/// use ropewalk::halo::{Particles, Unbinding};
+/// use ropewalk::Fof;
 ///
 /// // A square, and a particle that passes by at a speed of 5.
 /// let points = [[0.0f32, 0.0, 0.0], [1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [1.0, 1.0, 0.0], [0.5, 0.5, 0.5]];
@@ -63,37 +63,39 @@ pub struct Unbinding {
 }
 
 impl Unbinding {
-    /// The rules for a constant of gravity. By default, there is no softening or Hubble flow, a round removes at most
-    /// a quarter of the own particles, and a structure has at least 20.
+    /// Creates the rules for a constant of gravity, positive and in the units of positions, masses and velocities. By
+    /// default, there is no softening or Hubble flow, a round removes at most a quarter of the own particles, and a
+    /// structure has at least 20.
     pub fn new(gravity: f64) -> Self {
         Self { gravity, softening: 0.0, hubble_flow: 0.0, max_removed: 0.25, min_members: 20 }
     }
 
-    /// The Plummer softening length, as for [`Center::MostBound`](crate::Center::MostBound). Default: 0.
+    /// Sets the Plummer softening length of the potential, in the unit of the positions and not negative, as for
+    /// [`Center::MostBound`](crate::Center::MostBound). Default: 0.
     #[must_use]
     pub fn softening(mut self, softening: f64) -> Self {
         self.softening = softening;
         self
     }
 
-    /// The expansion velocity of space per length. For physical positions it is the Hubble rate, for comoving
-    /// positions the rate times the scale factor (100 km/s per Mpc/h today). It applies to peculiar velocities, and
-    /// matters little except in the outskirts. Default: 0.
+    /// Sets the expansion velocity of space per length, not negative. For physical positions it is the Hubble rate, for
+    /// comoving positions the rate times the scale factor (100 km/s per Mpc/h today). It applies to peculiar
+    /// velocities, and matters little except in the outskirts. Default: 0.
     #[must_use]
     pub fn hubble_flow(mut self, rate: f64) -> Self {
         self.hubble_flow = rate;
         self
     }
 
-    /// The maximum fraction of a structure's own particles that one round removes; 1 for all unbound particles.
-    /// Default: 0.25.
+    /// Sets the maximum fraction of a structure's own particles that one round removes, above 0 and at most 1; 1 for
+    /// all unbound particles. Default: 0.25.
     #[must_use]
     pub fn max_removed(mut self, part: f64) -> Self {
         self.max_removed = part;
         self
     }
 
-    /// The minimum number of own particles of a structure. Default: 20.
+    /// Sets the minimum number of own particles of a structure. Default: 20.
     #[must_use]
     pub fn min_members(mut self, members: usize) -> Self {
         self.min_members = members;

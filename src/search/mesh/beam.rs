@@ -20,7 +20,7 @@ pub(super) struct Beam {
 }
 
 impl Beam {
-    /// The beam around rays; `None` without rays, or if two rays go in opposite directions along an axis.
+    /// Creates the beam around rays; `None` without rays, or if two rays go in opposite directions along an axis.
     #[inline(always)]
     pub fn around<'a>(mut rays: impl Iterator<Item = &'a FrameRay>) -> Option<Self> {
         let first = rays.next()?;
@@ -46,8 +46,8 @@ impl Beam {
         Some(Self { near, far, inverse, rows: [first.near_row, first.far_row] })
     }
 
-    /// A lower bound on the keys of all rays for each child of a node, and a mask of the children that all rays
-    /// enter.
+    /// Computes a lower bound on the keys of all rays for each child of a node, and a mask of the children that all
+    /// rays enter.
     ///
     /// Differences and products round monotonically, so bounds on their inputs give bounds on their results. A
     /// negative result lies before the start of the ray, with either inverse.

@@ -109,7 +109,7 @@ impl Moments {
 
 impl Dipoles {
     /// Computes the dipoles of a tree with the triangles `corners(triangle)`.
-    pub fn of(tree: &WideTree, corners: &(dyn Fn(usize) -> [[f64; 3]; 3] + Sync)) -> Self {
+    pub fn new(tree: &WideTree, corners: &(dyn Fn(usize) -> [[f64; 3]; 3] + Sync)) -> Self {
         let blocks = map(tree.blocks.len(), 1 << 10, &|block| {
             let own = tree.blocks[block].triangle.iter().filter(|&&triangle| triangle != u32::MAX);
             let triangles: Vec<_> = own.map(|&triangle| corners(triangle as usize)).collect();

@@ -83,8 +83,8 @@ impl<const N: usize> Scaled<N> {
         }
     }
 
-    /// `direction . ((p - o) x (q - o))` for the points with these indices. The result is 0 only if the value is
-    /// exactly 0.
+    /// Computes `direction . ((p - o) x (q - o))` for the points with these indices. The result is 0 only if the value
+    /// is exactly 0.
     pub fn volume(&self, points: [usize; 3]) -> f64 {
         self.unscaled(self.volume_sum(points).value())
     }
@@ -117,7 +117,7 @@ impl<const N: usize> Scaled<N> {
         sum
     }
 
-    /// The first component of `direction x (q - p)` that is not 0; 0 if all are.
+    /// Computes the first component of `direction x (q - p)` that is not 0; 0 if all are.
     pub fn first_of_cross(&self, [p, q]: [usize; 2]) -> f64 {
         let (d, p, q) = (&self.direction, &self.points[p], &self.points[q]);
         for k in 0..3 {
@@ -141,8 +141,8 @@ impl<const N: usize> Scaled<N> {
 }
 
 impl Scaled<4> {
-    /// The smallest `f64` that is at least the `t` at which the line from the first point meets the plane of the
-    /// others. `None` if the slope has no sign, or `t` leaves the range of `f64`.
+    /// Computes the smallest `f64` that is at least the `t` at which the line from the first point meets the plane of
+    /// the others. `None` if the slope has no sign, or `t` leaves the range of `f64`.
     pub fn parameter(&self) -> Option<f64> {
         let (height, mut slope) = (self.height_sum([0, 1, 2, 3]), self.volume_sum([1, 2, 3]));
         let mut negated = height.clone();

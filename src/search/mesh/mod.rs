@@ -84,7 +84,8 @@ impl<S: std::fmt::Debug> std::fmt::Debug for Mesh<S> {
 }
 
 impl<S: Scalar> Mesh<S> {
-    /// Builds the tree in parallel over faces, each of which consists of three vertex indices. There may be no faces.
+    /// Builds a mesh and its tree over `faces`, each of which consists of three indices of `vertices`, in parallel.
+    /// There may be no faces.
     ///
     /// # Errors
     /// - A vertex is NaN, infinite, or beyond 1e150 in `f64`. The error has its index.
@@ -94,7 +95,7 @@ impl<S: Scalar> Mesh<S> {
         built(vertices, faces)
     }
 
-    /// The number of triangles.
+    /// Returns the number of triangles.
     pub fn len(&self) -> usize {
         self.corners.len()
     }
@@ -104,12 +105,12 @@ impl<S: Scalar> Mesh<S> {
         self.corners.is_empty()
     }
 
-    /// The bounding box of all triangles; [`Aabb::EMPTY`] if there are no triangles.
+    /// Returns the bounding box of all triangles; [`Aabb::EMPTY`] if there are no triangles.
     pub fn bounds(&self) -> Aabb<S, 3> {
         self.bounds
     }
 
-    /// The corners of a triangle.
+    /// Returns the corners of a triangle.
     #[doc(hidden)]
     pub fn triangle(&self, triangle: u32) -> [[S; 3]; 3] {
         self.corners[triangle as usize]
@@ -123,8 +124,8 @@ impl<S: Scalar> Mesh<S> {
 }
 
 impl Mesh<f32> {
-    /// The same mesh for queries in 64 bits. The tree is copied, not rebuilt. Queries that 32 bits can represent have
-    /// the same results.
+    /// Converts the mesh to `f64`, for queries in 64 bits. The tree is copied, not rebuilt. Queries that 32 bits can
+    /// represent have the same results.
     ///
     /// ```
     /// let mesh = ropewalk::Mesh::build(&[[0.0f32, 0.0, 0.0], [1.0, 0.0, 0.0], [0.0, 1.0, 0.0]], &[[0, 1, 2]])?;
@@ -173,7 +174,7 @@ fn build<S: Scalar>(vertices: &[[S; 3]], faces: &[[u32; 3]]) -> Result<Mesh<S>> 
         let frame = Frame::over(&bounds);
         let placed = |face: usize| corners[face].map(|corner| frame.place(corner.map(Into::into)).map(|x| x as f32));
         let tree = WideTree::build(faces.len(), &placed);
-        let dipoles = Dipoles::of(&tree, &|face| corners[face].map(|corner| frame.place(corner.map(Into::into))));
+        let dipoles = Dipoles::new(&tree, &|face| corners[face].map(|corner| frame.place(corner.map(Into::into))));
         Ok(Mesh { corners, bounds, frame, tree, dipoles })
     })
 }

@@ -23,29 +23,29 @@ use crate::simd::{Isa, LANES, Lanes, dispatch};
 /// Points per parallel task.
 const TASK: usize = 1 << 9;
 
-/// The nearest point of a mesh.
+/// The point of a mesh that is nearest to a query point.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct MeshNearest {
-    /// The index of the face.
+    /// The index of the face on which the point lies, in the order of the faces as they were given.
     pub triangle: u32,
     /// The nearest point of the face.
     pub point: [f64; 3],
-    /// The squared distance.
+    /// The squared distance from the query point.
     pub distance2: f64,
     /// The barycentric coordinates of the point: the weights of the face's corners.
     pub barycentric: [f64; 3],
 }
 
 impl MeshNearest {
-    /// The distance: the smallest radius within which the triangle is found ([`distance_from_square`]).
+    /// Returns the distance: the smallest radius within which the triangle is found ([`distance_from_square`]).
     pub fn distance(&self) -> f64 {
         distance_from_square(self.distance2)
     }
 }
 
 impl<S: Scalar> Mesh<S> {
-    /// The triangle nearest to a point; of several at the same distance, as around an edge or a corner, the one with
-    /// the lowest index.
+    /// Finds the triangle nearest to a point; of several at the same distance, as around an edge or a corner, the one
+    /// with the lowest index.
     ///
     /// `None` if the mesh has no triangles, or the point is not finite or beyond 1e150 in `f64`, where squares
     /// overflow. Distances and triangles below 1e-150 lose digits, because squares underflow. The nearest triangle
@@ -61,14 +61,15 @@ impl<S: Scalar> Mesh<S> {
         self.nearest_within(point, f64::INFINITY)
     }
 
-    /// Same as [`nearest`](Mesh::nearest), limited to an inclusive `radius`. Nothing is within a negative or NaN
-    /// radius.
+    /// Finds the triangle nearest to a point within an inclusive `radius`, by the rules of [`nearest`](Mesh::nearest).
+    /// Returns `None` if no triangle is within the radius, as for a negative or NaN radius.
     pub fn nearest_within(&self, point: impl Into<[S; 3]>, radius: impl Into<f64>) -> Option<MeshNearest> {
         let (point, radius) = (point.into().map(Into::into), radius.into());
         dispatch!(isa => self.closest_to(isa, &point, radius))
     }
 
-    /// The result of [`nearest_within`](Mesh::nearest_within) for each point, in parallel.
+    /// Finds the triangle nearest to each point within an inclusive `radius`, as
+    /// [`nearest_within`](Mesh::nearest_within) does, in parallel. Results are in the order of `points`.
     pub fn nearest_all(&self, points: &[[S; 3]], radius: impl Into<f64>) -> Vec<Option<MeshNearest>> {
         nearest(self, points, radius.into())
     }

@@ -31,7 +31,7 @@ const TASK: usize = 1 << 9;
 /// A hit of a ray on a triangle.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct RayHit {
-    /// The index of the face.
+    /// The index of the face, in the order of the faces as they were given.
     pub triangle: u32,
     /// The parameter of the hit point `origin + t * direction` of the ray. The exact number is rounded up to the next
     /// `f64`.
@@ -54,7 +54,7 @@ impl RayHit {
 }
 
 impl<S: Scalar> Mesh<S> {
-    /// The first hit of the ray. Of several triangles at the same `t`, it is the one with the lowest index.
+    /// Finds the first hit of the ray. Of several triangles at the same `t`, it is the one with the lowest index.
     ///
     /// Edges and corners belong to all triangles that have them. Rays do not pass between triangles that share an
     /// edge or a corner. Both sides of a triangle can be hit.
@@ -65,8 +65,9 @@ impl<S: Scalar> Mesh<S> {
     /// is hit if its exact `t` is at most `ray.to`, and a ray that ends or starts at a returned `t` hits the same
     /// triangle.
     ///
-    /// No ray hits a triangle without area, or a triangle whose plane contains the ray. [`Triangle`](crate::Triangle)
-    /// gives the part of such a ray that is inside ([`ray_interval`](crate::Convex::ray_interval)).
+    /// No ray hits a triangle without area, or a triangle whose plane contains the ray.
+    /// [`Triangle`](crate::geometry::Triangle) gives the part of such a ray that is inside
+    /// ([`ray_interval`](crate::geometry::Convex::ray_interval)).
     ///
     /// All this holds while numbers neither overflow nor vanish:
     /// - Rays start within 1e150.
@@ -108,7 +109,7 @@ impl<S: Scalar> Mesh<S> {
         dispatch!(isa => self.any(isa, ray))
     }
 
-    /// All crossings of the ray and the surface, in ascending order of `t`, then of index.
+    /// Finds all crossings of the ray and the surface, in ascending order of `t`, then of index.
     ///
     /// A ray through an edge or a corner crosses only some of the triangles there: those that a displaced ray would
     /// cross. The displacement is an infinitesimal step along x, one along y that is infinitesimal compared with the
@@ -129,14 +130,16 @@ impl<S: Scalar> Mesh<S> {
         found
     }
 
-    /// The first `k` of [`hits`](Mesh::hits); fewer if there are fewer hits.
+    /// Finds the first `k` crossings of the ray and the surface, in the order of [`hits`](Mesh::hits); fewer if there
+    /// are fewer.
     pub fn k_hits(&self, ray: &Ray<S, 3>, k: usize) -> Vec<RayHit> {
         let mut found = vec![];
         dispatch!(isa => self.first_k(isa, ray, k, &mut found));
         found
     }
 
-    /// Calls `visit` with each of [`hits`](Mesh::hits), in unspecified order, until it breaks.
+    /// Calls `visit` with each crossing of a ray and the surface, in unspecified order, until `visit` returns `Break`.
+    /// The crossings are those of [`hits`](Mesh::hits).
     ///
     /// ```
     /// use std::ops::ControlFlow;
@@ -158,17 +161,18 @@ impl<S: Scalar> Mesh<S> {
         }));
     }
 
-    /// The result of [`first_hit`](Mesh::first_hit) for each ray, in parallel.
+    /// Finds the first hit of each ray, as [`first_hit`](Mesh::first_hit), in parallel and in the order of `rays`.
     pub fn first_hits(&self, rays: &[Ray<S, 3>]) -> Vec<Option<RayHit>> {
         first(self, rays)
     }
 
-    /// The result of [`any_hit`](Mesh::any_hit) for each ray, in parallel.
+    /// Tests for each ray whether it hits anything, as [`any_hit`](Mesh::any_hit), in parallel and in the order of
+    /// `rays`.
     pub fn any_hits(&self, rays: &[Ray<S, 3>]) -> Vec<bool> {
         any(self, rays)
     }
 
-    /// The results of [`hits`](Mesh::hits) for each ray as lists, in parallel.
+    /// Finds the crossings of each ray as lists, as [`hits`](Mesh::hits), in parallel and in the order of `rays`.
     pub fn hits_all(&self, rays: &[Ray<S, 3>]) -> Csr<RayHit> {
         all(self, rays)
     }

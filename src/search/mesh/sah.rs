@@ -87,7 +87,7 @@ pub(crate) struct SahTree {
 }
 
 impl SahTree {
-    /// The items of a block.
+    /// Returns the items of a block.
     pub fn items(&self, block: usize) -> &[u32] {
         &self.order[self.blocks[block] as usize..self.blocks[block + 1] as usize]
     }

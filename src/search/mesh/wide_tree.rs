@@ -108,7 +108,7 @@ impl WideTree {
         }
     }
 
-    /// The next block of a walk that starts at the child `from`, or continues with the children on the stack.
+    /// Finds the next block of a walk that starts at the child `from`, or continues with the children on the stack.
     #[inline(always)]
     pub fn next_block<I: Isa>(
         &self,

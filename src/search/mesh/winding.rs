@@ -28,7 +28,7 @@ const MAX_ERROR: f64 = 0.1;
 const TASK: usize = 1 << 7;
 
 impl<S: Scalar> Mesh<S> {
-    /// The winding number of the surface around a point.
+    /// Computes the winding number of the surface around a point.
     ///
     /// It is 1 inside a closed surface whose faces are counterclockwise as seen from outside, 0 outside, and in
     /// between near holes. On the surface it is any of the adjacent values. NaN if the point is not finite.
@@ -108,8 +108,8 @@ impl<S: Scalar> Mesh<S> {
         }
     }
 
-    /// The distance to the surface, negative [inside](Mesh::contains). Infinite if the mesh has no triangles; NaN if
-    /// the point is not finite or is beyond 1e150 in `f64`. For distances below 1e-150, see
+    /// Computes the distance from a point to the surface, negative [inside](Mesh::contains). Infinite if the mesh has
+    /// no triangles; NaN if the point is not finite or is beyond 1e150 in `f64`. For distances below 1e-150, see
     /// [`nearest`](Mesh::nearest).
     ///
     /// ```
@@ -128,17 +128,20 @@ impl<S: Scalar> Mesh<S> {
         if self.contains(point) { -distance } else { distance }
     }
 
-    /// The result of [`winding_number`](Mesh::winding_number) for each point, in parallel.
+    /// Computes the winding number around each point, as [`winding_number`](Mesh::winding_number) does, in parallel.
+    /// Results are in the order of `points`.
     pub fn winding_numbers(&self, points: &[[S; 3]]) -> Vec<f64> {
         winding(self, points)
     }
 
-    /// The result of [`signed_distance`](Mesh::signed_distance) for each point, in parallel.
+    /// Computes the signed distance to the surface for each point, as [`signed_distance`](Mesh::signed_distance) does,
+    /// in parallel. Results are in the order of `points`.
     pub fn signed_distances(&self, points: &[[S; 3]]) -> Vec<f64> {
         distances(self, points)
     }
 
-    /// The result of [`contains`](Mesh::contains) for each point, in parallel.
+    /// Tests for each point whether it is inside the surface, as [`contains`](Mesh::contains) does, in parallel.
+    /// Results are in the order of `points`.
     pub fn contains_all(&self, points: &[[S; 3]]) -> Vec<bool> {
         inside(self, points)
     }

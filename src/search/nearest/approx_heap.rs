@@ -37,7 +37,7 @@ impl ApproxHeap {
         (1..=SLOTS - 2).contains(&k)
     }
 
-    /// The number of candidates kept for `k` requested primitives.
+    /// Returns the number of candidates kept for `k` requested primitives.
     #[inline(always)]
     pub fn slots_for(k: usize) -> usize {
         (k + 2).next_multiple_of(STEP)
@@ -56,7 +56,7 @@ impl ApproxHeap {
         self.keys[..self.slots / STEP].fill([key(limit, u32::MAX as usize); STEP]);
     }
 
-    /// The squared distance beyond which candidates are not accepted.
+    /// Returns the squared distance beyond which candidates are not accepted.
     #[inline(always)]
     pub fn limit<S: Scalar>(&self) -> S {
         let rounded: f64 = distance2(self.last()).into();
@@ -78,7 +78,7 @@ impl ApproxHeap {
         }
     }
 
-    /// The squared distance, computed in `S`, beyond which no primitive is among the `k` nearest.
+    /// Returns the squared distance, computed in `S`, beyond which no primitive is among the `k` nearest.
     #[inline(always)]
     pub fn limit_of<S: Scalar, const D: usize, const GENERAL: bool>(
         &self,
@@ -100,7 +100,7 @@ impl ApproxHeap {
         self.keys[self.slots / STEP - 1][STEP - 1]
     }
 
-    /// The positions of the candidates, nearest first.
+    /// Returns the positions of the candidates, nearest first.
     pub fn positions(&self) -> impl Iterator<Item = usize> {
         self.keys.as_flattened()[..self.slots]
             .iter()

@@ -128,15 +128,16 @@ impl<S: Scalar, const D: usize> LeafVisitor<S, D, true> for ByDistance<'_, S, D>
 }
 
 impl<S: Scalar, const D: usize> Bvh<S, D> {
-    /// The `k` nearest to a point by your own distances, nearest first, ties by index.
+    /// Finds the `k` stored primitives nearest to a point by the distances that `distance2` returns, nearest first,
+    /// ties by index.
     ///
     /// `distance2` returns the squared distance of an index, or `None` to skip it. A radius in `options` is inclusive,
     /// and a NaN distance is never near.
     ///
-    /// `distance2` is called only for the few primitives with near boxes. A primitive lies in its box. A distance
-    /// below that to the box, as [`Space::min_distance2`](crate::Space::min_distance2) computes it, therefore counts
-    /// as rounded, and is replaced by that to the box. In a periodic box, distances to boxes are those to the nearest
-    /// image, and yours must be, too.
+    /// `distance2` is called only for the few primitives with near boxes. A primitive lies in its box. A distance below
+    /// that to the box, as [`Space::min_distance2`](crate::geometry::Space::min_distance2) computes it, therefore
+    /// counts as rounded, and is replaced by that to the box. In a periodic box, distances to boxes are those to the
+    /// nearest image, and yours must be, too.
     ///
     /// ```
     /// use ropewalk::{Bvh, Sphere};
@@ -161,8 +162,8 @@ impl<S: Scalar, const D: usize> Bvh<S, D> {
         self.nearest_of_some(point.into(), options.into(), &mut |index, _| distance2(index))
     }
 
-    /// The `k` nearest primitives for which `keep` returns `true`, as [`Bvh::nearest`] finds them. `keep` is called
-    /// for few.
+    /// Finds the `k` stored primitives nearest to a point for which `keep` returns `true`, in the order of
+    /// [`Bvh::nearest`]. `keep` is called for few.
     ///
     /// ```
     /// let bvh = ropewalk::Bvh::build(&[[0.0f32], [1.0], [2.0], [4.0]])?;
@@ -179,8 +180,8 @@ impl<S: Scalar, const D: usize> Bvh<S, D> {
         self.nearest_of_some(point.into(), options.into(), &mut |index, to_box| keep(index).then_some(to_box))
     }
 
-    /// The nearest primitives of each of many points by your own distances, as lists in the order of the points, in
-    /// parallel.
+    /// Finds the `k` stored primitives nearest to each point by the distances that `distance2` returns, in parallel.
+    /// Returns one list per point, in the order of `points`.
     ///
     /// `distance2` gets the index of a point and the index of a primitive. See [`Bvh::nearest_by`].
     ///

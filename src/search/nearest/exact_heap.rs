@@ -55,12 +55,12 @@ impl ExactHeap {
         self.bound = if self.radius2 < 0.0 { 0 } else { key(self.radius2, 0) + (1 << 32) };
     }
 
-    /// The number of requested neighbours.
+    /// Returns the number of requested neighbours.
     pub fn k(&self) -> usize {
         self.k
     }
 
-    /// The squared distance beyond which neighbours are not accepted; negative if none is accepted.
+    /// Returns the squared distance beyond which neighbours are not accepted; negative if none is accepted.
     #[inline(always)]
     pub fn limit(&self) -> f64 {
         if self.bound == 0 { -1.0 } else { distance2(self.bound - 1) }
@@ -119,7 +119,7 @@ impl ExactHeap {
         }
     }
 
-    /// The number of neighbours found.
+    /// Returns the number of neighbours found.
     pub fn len(&self) -> usize {
         self.found.len()
     }

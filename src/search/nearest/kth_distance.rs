@@ -420,16 +420,16 @@ mod tests {
             state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
             (state >> 40) as f64 / f64::from(1 << 24)
         };
-        let uniform: Vec<[f64; 3]> = (0..600).map(|_| std::array::from_fn(|_| random())).collect();
+        let uniform: Vec<[f64; 3]> = (0..300).map(|_| std::array::from_fn(|_| random())).collect();
         compare::<f32, 3>(&uniform, 1.0);
         compare::<f64, 3>(&uniform, 1.0);
         let clumps: Vec<[f64; 2]> =
-            (0..500).map(|i| std::array::from_fn(|_| 1.0 + 1e-3f64.powi(i % 4) * random())).collect();
+            (0..260).map(|i| std::array::from_fn(|_| 1.0 + 1e-3f64.powi(i % 4) * random())).collect();
         compare::<f32, 2>(&clumps, 2.5);
         compare::<f64, 2>(&clumps, 2.5);
-        let lattice: Vec<[f64; 3]> = (0..512).map(|i| [i / 64, i / 8 % 8, i % 8].map(f64::from)).collect();
-        compare::<f32, 3>(&lattice, 8.0);
-        let copies: Vec<[f64; 3]> = (0..400).map(|i| [f64::from(i % 3).sqrt(); 3]).collect();
+        let lattice: Vec<[f64; 3]> = (0..216).map(|i| [i / 36, i / 6 % 6, i % 6].map(f64::from)).collect();
+        compare::<f32, 3>(&lattice, 6.0);
+        let copies: Vec<[f64; 3]> = (0..260).map(|i| [f64::from(i % 3).sqrt(); 3]).collect();
         compare::<f32, 3>(&copies, 4.0);
         compare::<f64, 3>(&copies, 4.0);
         compare::<f32, 3>(&vec![[0.5; 3]; 200], 1.0);

@@ -48,8 +48,8 @@ use crate::simd::dispatch;
 const TASK: usize = 1 << 9;
 
 impl<S: Scalar, const D: usize> Bvh<S, D> {
-    /// The `k` stored primitives nearest to a point, nearest first, ties by index. For boxes, the distance is that to
-    /// the box.
+    /// Finds the `k` stored primitives nearest to a point, nearest first, ties by index. For boxes, the distance is
+    /// that to the box.
     ///
     /// `options` is `k` or a [`Nearest`]. A NaN point has no neighbours.
     ///
@@ -65,7 +65,8 @@ impl<S: Scalar, const D: usize> Bvh<S, D> {
         found
     }
 
-    /// Same as [`nearest`](Self::nearest), but overwrites a vector.
+    /// Finds the `k` stored primitives nearest to a point, as [`nearest`](Self::nearest) does, and overwrites `found`
+    /// with them.
     ///
     /// Made for loops with one query at a time: if `found` has held as many neighbours before, nothing is allocated,
     /// for `k` up to 32 thousand. The thread keeps the scratch memory of a search, at most 1 MiB.
@@ -87,7 +88,8 @@ impl<S: Scalar, const D: usize> Bvh<S, D> {
         search(self, &Aabb::point(point.into()), &options, excluded, found);
     }
 
-    /// The nearest primitives of each of many points, as lists in the order of the points, in parallel.
+    /// Finds the `k` stored primitives nearest to each of many points, in parallel. Returns one list per point, in the
+    /// order of `points`.
     ///
     /// ```
     /// use ropewalk::{Bvh, Nearest};
@@ -102,7 +104,11 @@ impl<S: Scalar, const D: usize> Bvh<S, D> {
         lists_of_queries(self, &queries, &options.into())
     }
 
-    /// The nearest primitives of each stored primitive, as lists in the caller's order, in parallel.
+    /// Finds the nearest primitives of each stored primitive, in parallel. Returns one list per primitive, in the order
+    /// of the slice from which the tree was built.
+    ///
+    /// `options` is `k` or a [`Nearest`]. A primitive counts as its own neighbour, unless
+    /// [`Nearest::excluding_self`] is set.
     ///
     /// The result equals that of `nearest_all(points, options)`, without sorting the points again.
     ///
@@ -122,7 +128,8 @@ impl<S: Scalar, const D: usize> Bvh<S, D> {
         lists_of_stored(self, &options.into()).unwrap_or_else(|error| panic!("{error}"))
     }
 
-    /// Same as [`nearest_neighbors`](Self::nearest_neighbors), for a `k` that may be too large for this machine.
+    /// Finds the nearest primitives of each stored primitive, as [`nearest_neighbors`](Self::nearest_neighbors) does,
+    /// but returns an error instead of panicking if memory for the lists is missing.
     ///
     /// # Errors
     /// Memory for `k` neighbours of each primitive cannot be allocated.

@@ -3,7 +3,7 @@
 
 use crate::geometry::distance_from_square;
 
-/// A neighbour found by a search.
+/// A stored primitive near a query: its index and its squared distance from the query.
 ///
 /// ```
 /// // 0.1 rounded to `f32`, squared in `f64`.
@@ -13,14 +13,15 @@ use crate::geometry::distance_from_square;
 /// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Neighbor {
-    /// The index in the slice from which the tree was built.
+    /// The index of the primitive in the slice from which the tree was built.
     pub index: u32,
-    /// The squared distance that [`Space::distance2`](crate::Space::distance2) computes from the stored coordinates.
+    /// The squared distance that [`Space::distance2`](crate::geometry::Space::distance2) computes from the stored
+    /// coordinates.
     pub distance2: f64,
 }
 
 impl Neighbor {
-    /// The distance: the smallest radius within which the neighbour is found ([`distance_from_square`]).
+    /// Returns the distance: the smallest radius within which the neighbour is found ([`distance_from_square`]).
     pub fn distance(&self) -> f64 {
         distance_from_square(self.distance2)
     }

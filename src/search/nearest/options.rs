@@ -25,29 +25,30 @@ pub(crate) enum Excluded {
 }
 
 impl Nearest {
-    /// Requests the `k` nearest; fewer are returned if fewer exist.
+    /// Creates options that request the `k` nearest primitives at any distance; fewer are returned if fewer exist.
     pub fn new(k: usize) -> Self {
         Self { k, radius: f64::INFINITY, excluded: Excluded::Nothing }
     }
 
-    /// The number of requested neighbours.
+    /// Returns the number of requested neighbours.
     pub fn k(&self) -> usize {
         self.k
     }
 
-    /// The maximum distance of a neighbour, inclusive. Default: infinite.
+    /// Returns the maximum distance of a neighbour, inclusive and in the unit of the points. Default: infinite.
     pub fn radius(&self) -> f64 {
         self.radius
     }
 
-    /// Limits neighbours to an inclusive `radius`. A negative or NaN radius excludes everything.
+    /// Limits neighbours to an inclusive `radius`, in the unit of the points. A negative or NaN radius excludes
+    /// everything. Default: infinite.
     #[must_use]
     pub fn within(mut self, radius: impl Into<f64>) -> Self {
         self.radius = radius.into();
         self
     }
 
-    /// Excludes the primitive with this index.
+    /// Excludes the primitive with this index from the results.
     #[must_use]
     pub fn excluding(mut self, index: u32) -> Self {
         self.excluded = Excluded::Index(index);

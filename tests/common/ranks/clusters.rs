@@ -1,6 +1,6 @@
 //! Clusters of points distributed over ranks, compared with one process.
 
-use ropewalk::distributed::{Communicator, Domain, Halos, Reduction};
+use ropewalk::distributed::{Communicator, Domain, DomainOptions, Halos, Reduction};
 use ropewalk::{Dbscan, Error, Fof, Scalar};
 
 use super::distributions::{Distribution, distributions};
@@ -66,13 +66,13 @@ fn clusters<S: Scalar, const D: usize>(ranks: &dyn Communicator, clouds: &[Cloud
     for cloud in clouds {
         for &radius in &cloud.radii {
             for space in spaces(cloud, radius).into_iter().filter(|space| space.is_some() == is_periodic) {
-                for (min_pts, star) in [(1, false), (2, false), (3, false), (3, true), (7, false)] {
-                    let dbscan = Dbscan::new(radius, min_pts).periodic(space).star(star);
+                for (min_samples, star) in [(1, false), (2, false), (3, false), (3, true), (7, false)] {
+                    let dbscan = Dbscan::new(radius, min_samples).periodic(space).star(star);
                     let expected = one_process_result(&cloud.points, &dbscan, || dbscan.run(&cloud.points).unwrap());
                     for share in [Distribution::Even, Distribution::Uneven] {
                         let range = share.of(cloud.points.len(), ranks);
                         let labels = dbscan.run_across(ranks, &cloud.points[range.clone()]).unwrap();
-                        let context = format!("{}, radius {radius}, {space:?}, min_pts {min_pts}", cloud.name);
+                        let context = format!("{}, radius {radius}, {space:?}, min_samples {min_samples}", cloud.name);
                         for (own, point) in range.enumerate() {
                             let own = (labels.get(own), labels.is_core(own));
                             let one = (expected.get(point).map(u64::from), expected.is_core(point));
@@ -122,10 +122,10 @@ fn groups_however_points_are_shared(ranks: &dyn Communicator) {
             let weights: Vec<f64> = range.clone().map(|point| (point % 10) as f64).collect();
             let own: Vec<i64> = expected.labels().as_slice()[range].iter().map(|&l| l.into()).collect();
             for domain in [
-                Domain::new(ranks, points, None::<f64>).unwrap(),
-                Domain::weighted(ranks, points, &weights, None::<f64>).unwrap(),
-                Domain::weighted(ranks, points, &vec![0.0; points.len()], None::<f64>).unwrap(),
-                Domain::in_place(ranks, points, None::<f64>).unwrap(),
+                Domain::new(ranks, points).unwrap(),
+                DomainOptions::new().weights(&weights).distribute(ranks, points).unwrap(),
+                DomainOptions::new().weights(&vec![0.0; points.len()]).distribute(ranks, points).unwrap(),
+                DomainOptions::new().in_place().distribute(ranks, points).unwrap(),
             ] {
                 assert_eq!(domain.len(), cloud.points.len() as u64);
                 assert!(domain.indices().is_sorted() && domain.indices().len() == domain.points().len());
@@ -197,21 +197,21 @@ fn options_that_differ_are_refused(ranks: &dyn Communicator) {
     let either = |of_last: f64, of_others: f64| if is_last { of_last } else { of_others };
     let fof = |length: f64, members: f64| Fof::new(length).min_members(members as usize).periodic(100.0);
     let group = |fof: &Fof| fof.run_across(ranks, &points).map(drop);
-    let cluster = |eps: f64, min_pts: f64, star: f64| {
-        Dbscan::new(eps, min_pts as usize).star(star == 1.0).run_across(ranks, &points).map(drop)
+    let cluster = |eps: f64, min_samples: f64, star: f64| {
+        Dbscan::new(eps, min_samples as usize).star(star == 1.0).run_across(ranks, &points).map(drop)
     };
-    let share = |size: Option<f64>| Domain::new(ranks, &points, size).map(drop);
+    let share = |size: Option<f64>| DomainOptions::new().periodic(size).distribute(ranks, &points).map(drop);
     let results = [
         (["linking_length", "2", "1"], group(&fof(either(2.0, 1.0), 2.0))),
         (["min_members", "2", "3"], group(&fof(1.0, either(2.0, 3.0)))),
         (["eps", "0.25", "0.5"], cluster(either(0.25, 0.5), 3.0, 0.0)),
-        (["min_pts", "2", "3"], cluster(1.0, either(2.0, 3.0), 0.0)),
+        (["min_samples", "2", "3"], cluster(1.0, either(2.0, 3.0), 0.0)),
         (["star", "0", "1"], cluster(1.0, 3.0, either(0.0, 1.0))),
         (["periodic", "9", "8"], share(Some(either(9.0, 8.0)))),
         (["periodic", "8", "0"], share(is_last.then_some(8.0))),
         (
             ["distribution of points (0 even, 1 weighted, 2 in place)", "0", "2"],
-            if is_last { share(None) } else { Domain::in_place(ranks, &points, None::<f64>).map(drop) },
+            if is_last { share(None) } else { DomainOptions::new().in_place().distribute(ranks, &points).map(drop) },
         ),
     ];
     for ([name, of_last, of_others], result) in results {

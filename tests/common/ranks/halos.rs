@@ -125,7 +125,7 @@ pub(super) struct OneProcess {
 }
 
 impl OneProcess {
-    pub fn of(options: &Options) -> Self {
+    pub fn new(options: &Options) -> Self {
         let whole = ropewalk_io::read(sample(), &ReadOptions::default()).unwrap();
         let expected = ropewalk_pipeline::run(&whole, options).unwrap();
         Self { whole, expected }
@@ -140,7 +140,7 @@ fn catalogs_of_a_snapshot(ranks: &dyn Communicator) {
     static ONE_PROCESS: OnceLock<OneProcess> = OnceLock::new();
     let mut all = options(20, Some(CenterKind::MostBound));
     all.most_connected = true;
-    let known = ONE_PROCESS.get_or_init(|| OneProcess::of(&all));
+    let known = ONE_PROCESS.get_or_init(|| OneProcess::new(&all));
     let range = Distribution::Uneven.of(known.whole.points.len(), ranks);
     compare_with(ranks, known, &all, &part(&known.whole, range.clone()), range.start);
 }
@@ -148,7 +148,7 @@ fn catalogs_of_a_snapshot(ranks: &dyn Communicator) {
 fn catalogs_of_parts_of_a_file(ranks: &dyn Communicator) {
     static ONE_PROCESS: OnceLock<OneProcess> = OnceLock::new();
     let options = options(2, None);
-    let known = ONE_PROCESS.get_or_init(|| OneProcess::of(&options));
+    let known = ONE_PROCESS.get_or_init(|| OneProcess::new(&options));
     let read = ReadOptions::default().part(ranks.rank(), ranks.size());
     let own = ropewalk_io::read(sample(), &read).unwrap();
     let first = own.first_row() as usize;
@@ -215,7 +215,7 @@ fn hop_catalog_of_a_snapshot(ranks: &dyn Communicator) {
     static ONE_PROCESS: OnceLock<OneProcess> = OnceLock::new();
     let mut options = options(20, Some(CenterKind::MostBound));
     options.finder = Finder::Hop(ropewalk::Hop::new(80.0));
-    let known = ONE_PROCESS.get_or_init(|| OneProcess::of(&options));
+    let known = ONE_PROCESS.get_or_init(|| OneProcess::new(&options));
     let range = Distribution::Even.of(known.whole.points.len(), ranks);
     compare_with(ranks, known, &options, &part(&known.whole, range.clone()), range.start);
 }

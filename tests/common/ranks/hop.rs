@@ -2,8 +2,9 @@
 
 use std::sync::OnceLock;
 
-use ropewalk::distributed::{Communicator, Domain, Halos};
-use ropewalk::{Bvh, DensityKernel, DensityUnit, Error, Hop, HopChains, Scalar};
+use ropewalk::cluster::{DensityKernel, DensityUnit, HopChains};
+use ropewalk::distributed::{Communicator, Domain, DomainOptions, Halos};
+use ropewalk::{Bvh, Error, Hop, Scalar};
 
 use super::clusters::owned_are;
 use super::distributions::{Distribution, distributions};
@@ -32,7 +33,7 @@ struct OneProcess {
 }
 
 impl OneProcess {
-    fn of(hop: &dyn Fn(f64) -> Hop, chains: HopChains) -> Self {
+    fn new(hop: &dyn Fn(f64) -> Hop, chains: HopChains) -> Self {
         let mut sorted: Vec<f64> = chains.density().iter().copied().filter(|density| density.is_finite()).collect();
         sorted.sort_by(f64::total_cmp);
         let quantile = |share: f64| sorted.get((share * sorted.len() as f64) as usize).copied().unwrap_or(0.0).max(0.0);
@@ -67,7 +68,7 @@ fn compare<S: Scalar, const D: usize>(
     };
     let found = one_process_result(points, (context, hop(0.0)), || {
         let chains = with(0..points.len(), hop(0.0)).chains(points)?;
-        Ok::<_, Error>(OneProcess::of(&|outer| with(0..points.len(), hop(outer)), chains))
+        Ok::<_, Error>(OneProcess::new(&|outer| with(0..points.len(), hop(outer)), chains))
     });
     let known = match &*found {
         Ok(known) => known,
@@ -139,7 +140,7 @@ fn hop_with_masses_and_other_kernels(ranks: &dyn Communicator) {
             for (unit, side) in [(DensityUnit::Mean, None), (DensityUnit::Absolute, Some(cloud.side))] {
                 for masses in [None, Some(&masses[..])] {
                     let hop = |outer: f64| {
-                        let density = ropewalk::KernelDensity::new().kernel(kernel).unit(unit).periodic(side);
+                        let density = ropewalk::cluster::KernelDensity::new().kernel(kernel).unit(unit).periodic(side);
                         Hop::new(outer).density(density.n_density(12)).n_hop(14)
                     };
                     let context = format!("{}, {kernel:?}, {unit:?}, {}", cloud.name, masses.is_some());
@@ -155,16 +156,16 @@ fn hop_however_points_are_shared(ranks: &dyn Communicator) {
     for cloud in [clouds::clustered::<f32, 3>(), clouds::whole_lattice(), clouds::thousandfold()] {
         let hop = |outer: f64| Hop::new(outer).n_density(12).n_hop(12).volume(1.0).periodic(cloud.side);
         let known = one_process_result(&cloud.points, hop(0.0), || {
-            OneProcess::of(&hop, hop(0.0).chains(&cloud.points).unwrap())
+            OneProcess::new(&hop, hop(0.0).chains(&cloud.points).unwrap())
         });
         for share in distributions() {
             let range = share.of(cloud.points.len(), ranks);
             let points = &cloud.points[range.clone()];
             let weights: Vec<f64> = range.clone().map(|point| (point % 10) as f64).collect();
             let domains = [
-                Domain::new(ranks, points, cloud.side),
-                Domain::weighted(ranks, points, &weights, cloud.side),
-                Domain::in_place(ranks, points, cloud.side),
+                DomainOptions::new().periodic(cloud.side).distribute(ranks, points),
+                DomainOptions::new().periodic(cloud.side).weights(&weights).distribute(ranks, points),
+                DomainOptions::new().periodic(cloud.side).in_place().distribute(ranks, points),
             ];
             for (which, domain) in domains.into_iter().enumerate() {
                 let found = known.hop.run_on_domain(&domain.unwrap()).unwrap();
@@ -182,7 +183,7 @@ fn hop_of_few_points(ranks: &dyn Communicator) {
             [(1, 1, 0), (1, n, 0), (n.saturating_sub(1), n, n.saturating_sub(1)), (5, 5, 4)]
         {
             for kernel in [DensityKernel::Symmetric, DensityKernel::TopHat] {
-                let density = ropewalk::KernelDensity::new().kernel(kernel).n_density(n_density).volume(1.0);
+                let density = ropewalk::cluster::KernelDensity::new().kernel(kernel).n_density(n_density).volume(1.0);
                 let hop = |outer: f64| Hop::new(outer).density(density.clone()).n_hop(n_hop).n_merge(n_merge);
                 let context = format!("{n} points, {n_density}, {n_hop}, {n_merge}, {kernel:?}");
                 compare(ranks, &cloud.points, None, &hop, &[Distribution::Even, Distribution::First], &context);
@@ -200,11 +201,12 @@ fn hop_of_a_field(ranks: &dyn Communicator) {
             let hop = |outer: f64| Hop::new(outer).n_hop(n_hop).n_merge(5);
             let known = one_process_result(&cloud.points, (&field, hop(0.0)), || {
                 let tree = Bvh::build_periodic(&cloud.points, cloud.side).unwrap();
-                OneProcess::of(&hop, hop(0.0).chains_of(&tree, &field).unwrap())
+                OneProcess::new(&hop, hop(0.0).chains_with_density(&tree, &field).unwrap())
             });
             let range = Distribution::Uneven.of(cloud.points.len(), ranks);
-            let domain = Domain::new(ranks, &cloud.points[range.clone()], cloud.side).unwrap();
-            let found = known.hop.run_on_domain_of(&domain, &field[range.clone()]).unwrap();
+            let domain =
+                DomainOptions::new().periodic(cloud.side).distribute(ranks, &cloud.points[range.clone()]).unwrap();
+            let found = known.hop.run_on_domain_with_density(&domain, &field[range.clone()]).unwrap();
             known.is(ranks, &found, range, &format!("{}, {n_hop}", cloud.name));
         }
     }
@@ -222,13 +224,13 @@ fn hop_over_a_ridge_through_all_ranks(ranks: &dyn Communicator) {
         let field: Vec<f64> = (0..n).map(|i| (i * 1013 % n % period) as f64).collect();
         let hop = |outer: f64| Hop::new(outer).n_hop(3).n_merge(4);
         let known = one_process_result(&points, (period, hop(0.0)), || {
-            OneProcess::of(&hop, hop(0.0).chains_of(&Bvh::build(&points).unwrap(), &field).unwrap())
+            OneProcess::new(&hop, hop(0.0).chains_with_density(&Bvh::build(&points).unwrap(), &field).unwrap())
         });
         for share in [Distribution::Even, Distribution::OneEmpty] {
             let range = share.of(n, ranks);
-            for domain in [Domain::new, Domain::in_place] {
-                let domain = domain(ranks, &points[range.clone()], None::<f64>).unwrap();
-                let found = known.hop.run_on_domain_of(&domain, &field[range.clone()]).unwrap();
+            for options in [DomainOptions::new(), DomainOptions::new().in_place()] {
+                let domain = options.distribute(ranks, &points[range.clone()]).unwrap();
+                let found = known.hop.run_on_domain_with_density(&domain, &field[range.clone()]).unwrap();
                 known.is(ranks, &found, range.clone(), &format!("period {period}, {share:?}"));
             }
         }
@@ -240,7 +242,7 @@ fn hop_halos_of_a_snapshot(ranks: &dyn Communicator) {
     let (cloud, known) = ONE_PROCESS.get_or_init(|| {
         let cloud: Cloud<f32, 3> = clouds::snapshot().unwrap();
         let chains = Hop::new(0.0).chains(&cloud.points).unwrap();
-        let known = OneProcess::of(&|outer| Hop::new(outer), chains);
+        let known = OneProcess::new(&|outer| Hop::new(outer), chains);
         (cloud, known)
     });
     for share in [Distribution::Even, Distribution::Uneven] {
@@ -272,8 +274,8 @@ fn hop_refusals_are_those_of_one_rank(ranks: &dyn Communicator) {
     assert!(across(&small.clone().masses(vec![1.0; own.len() + 1])).contains("masses"));
     assert!(across(&small.clone().masses(vec![-1.0; own.len()])).contains("mass"));
     assert!(small.run_across(ranks, &own.iter().map(|p| [p[0]]).collect::<Vec<_>>()).is_err());
-    let domain = Domain::new(ranks, own, None::<f64>).unwrap();
-    assert!(small.run_on_domain_of(&domain, &vec![f64::NAN; own.len()]).is_err());
+    let domain = Domain::new(ranks, own).unwrap();
+    assert!(small.run_on_domain_with_density(&domain, &vec![f64::NAN; own.len()]).is_err());
     if ranks.size() > 1 {
         let one = if ranks.rank() == 1 { small.clone().n_merge(3) } else { small.clone() };
         assert!(across(&one).contains("n_merge is 3 on rank 1"));

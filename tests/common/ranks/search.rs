@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::ops::ControlFlow;
 use std::sync::Mutex;
 
-use ropewalk::distributed::{Bvh, Communicator, Domain, Measured};
+use ropewalk::distributed::{Bvh, Communicator, DomainOptions, Measured};
 use ropewalk::{Error, ErrorKind, Nearest, Scalar, Sphere};
 
 use super::distributions::{Distribution, distributions};
@@ -122,10 +122,10 @@ fn searches_where_points_live(ranks: &dyn Communicator) {
             let weights: Vec<f64> = case.range.clone().map(|point| (point % 10) as f64).collect();
             let own = Distribution::Even.of(queries.len(), ranks);
             let domain = match share {
-                Distribution::Even => Domain::weighted(ranks, points, &weights, side),
-                _ => Domain::in_place(ranks, points, side),
+                Distribution::Even => DomainOptions::new().periodic(side).weights(&weights).distribute(ranks, points),
+                _ => DomainOptions::new().periodic(side).in_place().distribute(ranks, points),
             };
-            let bvh = Bvh::of_domain(domain.unwrap()).unwrap();
+            let bvh = Bvh::from_domain(domain.unwrap()).unwrap();
             case.check_stored(ranks, &bvh, cloud.radii[0]);
             case.check_queries(&bvh, &queries, &own, cloud.radii[1]);
             case.check_nearest(&bvh, &queries, &own, some(8));

@@ -70,7 +70,7 @@ fn spheres_of_a_snapshot(ranks: &dyn Communicator) {
     let mut all = options(20, Some(CenterKind::MostBound));
     all.overdensities = ["200c", "500c", "200m", "vir"].map(|text| text.parse().unwrap()).to_vec();
     all.profiles = 10;
-    let known = ONE_PROCESS.get_or_init(|| OneProcess::of(&all));
+    let known = ONE_PROCESS.get_or_init(|| OneProcess::new(&all));
     let range = Distribution::Uneven.of(known.whole.points.len(), ranks);
     compare_with(ranks, known, &all, &part(&known.whole, range.clone()), range.start);
 }

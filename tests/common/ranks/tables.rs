@@ -35,7 +35,7 @@ fn agree_with_one<S: Scalar, const D: usize>(
             let numbers: Vec<i64> = expected.halo_of_points().iter().map(|&halo| halo.into()).collect();
             assert_eq!(halos.halo_of_points(ranks).unwrap(), numbers[range.clone()], "{context}");
             assert_eq!(halos.owned().boundary(), expected.boundary(), "{context}");
-            for (members, &place) in halos.owned().iter().zip(halos.places(ranks).unwrap()) {
+            for (members, &place) in halos.owned().iter().zip(halos.catalog_rows(ranks).unwrap()) {
                 let members: Vec<u32> = members.iter().map(|&at| halos.indices()[at as usize] as u32).collect();
                 assert_eq!(members, expected.members(place as usize), "{context}");
             }

@@ -1,6 +1,7 @@
 //! Invalid input is an error that names the value and its index.
 
-use ropewalk::{Center, CenterFinder, Halos, Labels, Result};
+use ropewalk::halo::CenterFinder;
+use ropewalk::{Center, Halos, Labels, Result};
 
 use super::definition::whole;
 use super::search::CenterSearch;

@@ -5,7 +5,8 @@
 //! `ROPEWALK_CASES=6000 cargo test --release --test suite centers::many -- --ignored` covers 6000, starting from the
 //! seed `ROPEWALK_SEED` (default 0). A failure reports its seed.
 
-use ropewalk::{Center, CenterFinder, Scalar};
+use ropewalk::halo::CenterFinder;
+use ropewalk::{Center, Scalar};
 
 use super::definition::whole;
 use super::{oracle, shapes};

@@ -2,8 +2,9 @@
 
 use std::path::Path;
 
+use ropewalk::halo::Centers;
 use ropewalk::reference::PoissonGrid;
-use ropewalk::{Center, Centers, Fof, Halos};
+use ropewalk::{Center, Fof, Halos};
 use ropewalk_io::{Points, ReadOptions};
 
 use super::search::CenterSearch;

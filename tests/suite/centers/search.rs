@@ -1,7 +1,8 @@
 //! A common type for all searches for centres, including those of the module `reference`.
 
+use ropewalk::halo::{CenterFinder, Centers};
 use ropewalk::reference::{PoissonGrid, most_bound_a_star, most_bound_poisson};
-use ropewalk::{Bounded, Center, CenterFinder, Centers, Halos, Result, Scalar};
+use ropewalk::{Bounded, Center, Halos, Result, Scalar};
 
 /// A definition of centres, with the search method.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -1,8 +1,9 @@
 //! Centres, and quantities measured around them, use the space in which the halos were found.
 
-use ropewalk::halo::{NoCenter, NoSphere, measure_structure, overdensities, profiles};
+use ropewalk::geometry::Boundary;
+use ropewalk::halo::{CenterFinder, NoCenter, NoSphere, Particles, measure_structure, overdensities, profiles};
 use ropewalk::reference::{fof_all_pairs, fof_bins};
-use ropewalk::{Boundary, Bvh, Center, CenterFinder, Fof, Halos, Labels, Particles, Result};
+use ropewalk::{Bvh, Center, Fof, Halos, Labels, Result};
 use ropewalk_table::Catalog;
 
 use super::search::CenterSearch;

@@ -1,6 +1,7 @@
 //! Invalid input is an error that names the value and the index, for every algorithm.
 
-use ropewalk::{BoxSize, Bvh, Dbscan, Result, dbscan};
+use ropewalk::geometry::BoxSize;
+use ropewalk::{Bvh, Dbscan, Result, dbscan};
 
 use super::ALGORITHMS;
 
@@ -48,10 +49,10 @@ fn coordinates_must_be_finite() {
             let index = format!("point {index}:");
             let words = [&index, "coordinate 1", word, "finite"];
             // With and without the phase that counts neighbours.
-            for min_pts in [1, 2, 5] {
-                all_refuse(&Dbscan::new(0.5, min_pts), &points, &words);
-                all_refuse(&Dbscan::new(0.5, min_pts).periodic(10.0), &points, &words);
-                refused(dbscan(&points, 0.5, min_pts), &words);
+            for min_samples in [1, 2, 5] {
+                all_refuse(&Dbscan::new(0.5, min_samples), &points, &words);
+                all_refuse(&Dbscan::new(0.5, min_samples).periodic(10.0), &points, &words);
+                refused(dbscan(&points, 0.5, min_samples), &words);
             }
             all_refuse(&Dbscan::new(0.5, 5).weights(vec![1.0; 3000]), &points, &words);
             let points: Vec<[f32; 3]> = points.iter().map(|point| point.map(|x| x as f32)).collect();
@@ -63,10 +64,10 @@ fn coordinates_must_be_finite() {
 #[test]
 fn radii() {
     for (value, word) in [(NAN, "NaN"), (-0.5, "-0.5"), (-1e-300, "-"), (INFINITY, "inf"), (-INFINITY, "-inf")] {
-        for min_pts in [1, 2, 5] {
-            options_refused(&Dbscan::new(value, min_pts), &["eps", word]);
-            options_refused(&Dbscan::new(value, min_pts).periodic(10.0), &["eps", word]);
-            refused(dbscan(&[[0.0f32]], value, min_pts), &["eps", word]);
+        for min_samples in [1, 2, 5] {
+            options_refused(&Dbscan::new(value, min_samples), &["eps", word]);
+            options_refused(&Dbscan::new(value, min_samples).periodic(10.0), &["eps", word]);
+            refused(dbscan(&[[0.0f32]], value, min_samples), &["eps", word]);
         }
     }
     refused(dbscan(&[[0.0f64]], f32::NAN, 2), &["eps", "NaN"]);
@@ -81,10 +82,10 @@ fn radii() {
 }
 
 #[test]
-fn min_pts_of_zero() {
-    options_refused(&Dbscan::new(0.5, 0), &["min_pts", "0", "at least 1"]);
-    options_refused(&Dbscan::new(0.5, 0).weights([1.0; 3]), &["min_pts", "0", "at least 1"]);
-    refused(dbscan::<[f32; 3], _, _>(&[], 0.5, 0), &["min_pts"]);
+fn min_samples_of_zero() {
+    options_refused(&Dbscan::new(0.5, 0), &["min_samples", "0", "at least 1"]);
+    options_refused(&Dbscan::new(0.5, 0).weights([1.0; 3]), &["min_samples", "0", "at least 1"]);
+    refused(dbscan::<[f32; 3], _, _>(&[], 0.5, 0), &["min_samples"]);
     // Large values are valid: all points are noise.
     assert_eq!(dbscan(&[[0.0f32]; 5], 0.5, usize::MAX).unwrap().n_noise(), 5);
 }
@@ -99,8 +100,8 @@ fn periodic_boxes() {
     }
     all_refuse(&Dbscan::new(0.1, 3).periodic([5.0; 3]), &points, &["3 sides", "2 dimensions"]);
     // A side of exactly two radii is valid.
-    for min_pts in [1, 2, 5] {
-        let options = Dbscan::new(2.5, min_pts);
+    for min_samples in [1, 2, 5] {
+        let options = Dbscan::new(2.5, min_samples);
         all_refuse(&options.clone().periodic([9.0, 4.9]), &points, &["4.9", "axis 1", "eps = 2.5"]);
         for algorithm in ALGORITHMS {
             let tree = Bvh::build_periodic(&points, 4.9).unwrap();
@@ -120,9 +121,9 @@ fn weights() {
             let mut weights = vec![1.0; 3];
             weights[index] = value;
             let index = format!("point {index} ");
-            // Including values of `min_pts` that need no counting.
-            for min_pts in [1, 2, 5] {
-                options_refused(&Dbscan::new(0.5, min_pts).weights(weights.clone()), &[&index, word, "weight"]);
+            // Including values of `min_samples` that need no counting.
+            for min_samples in [1, 2, 5] {
+                options_refused(&Dbscan::new(0.5, min_samples).weights(weights.clone()), &[&index, word, "weight"]);
             }
         }
     }

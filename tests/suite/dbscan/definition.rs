@@ -19,7 +19,7 @@ fn assert_cloud<S: Scalar, const D: usize>(cloud: &Cloud<S, D>) {
         let points: Vec<[S; D]> = cloud.points.iter().map(|point| wrap_point(point, side)).collect();
         for &eps in cloud.radii.iter().filter(|&&eps| side.is_none_or(|side| side >= 2.0 * eps)) {
             let lists = neighbors(&points, eps, side);
-            for (min_pts, star, weighted) in [
+            for (min_samples, star, weighted) in [
                 (1, true, false),
                 (2, false, false),
                 (2, true, true),
@@ -30,14 +30,14 @@ fn assert_cloud<S: Scalar, const D: usize>(cloud: &Cloud<S, D>) {
                 (n.max(1), false, false),
                 (n + 1, false, false),
             ] {
-                let mut dbscan = Dbscan::new(eps, min_pts).star(star);
+                let mut dbscan = Dbscan::new(eps, min_samples).star(star);
                 if let Some(side) = side {
                     dbscan = dbscan.periodic(side);
                 }
                 if weighted {
                     dbscan = dbscan.weights(weights.clone());
                 }
-                let expected = clusters(&lists, min_pts, weighted.then_some(&weights), star);
+                let expected = clusters(&lists, min_samples, weighted.then_some(&weights), star);
                 let what = || format!("{}, {n} points of {} {D}", cloud.name, std::any::type_name::<S>());
                 assert_clusters(&dbscan, &cloud.points, &expected, &what);
             }
@@ -98,11 +98,11 @@ fn thousands_of_points() {
     for side in [None, Some(1.0)] {
         let wrapped: Vec<[f32; 3]> = points.iter().map(|point| wrap_point(point, side)).collect();
         let lists = neighbors(&wrapped, 0.02, side);
-        for (min_pts, star) in [(2, false), (4, false), (4, true), (15, false), (60, false)] {
-            let dbscan = Dbscan::new(0.02, min_pts).star(star);
+        for (min_samples, star) in [(2, false), (4, false), (4, true), (15, false), (60, false)] {
+            let dbscan = Dbscan::new(0.02, min_samples).star(star);
             let dbscan = if let Some(side) = side { dbscan.periodic(side) } else { dbscan };
-            let expected = clusters(&lists, min_pts, None, star);
-            if min_pts == 4 {
+            let expected = clusters(&lists, min_samples, None, star);
+            if min_samples == 4 {
                 let borders = expected.labels.iter().zip(&expected.core).filter(|&(&label, &core)| label >= 0 && !core);
                 assert!(star || borders.count() > 100, "too easy");
                 assert!(expected.labels.contains(&5) && expected.labels.contains(&-1), "too easy");
@@ -127,9 +127,9 @@ fn boxes_that_are_no_cubes() {
     };
     let others = |a| (0..500).filter(|&j| near(a, &inside[j as usize])).collect();
     let lists: Vec<Vec<u32>> = inside.iter().map(others).collect();
-    for (min_pts, star) in [(3, false), (5, false), (5, true)] {
-        let expected = clusters(&lists, min_pts, None, star);
-        let dbscan = Dbscan::new(0.25, min_pts).star(star).periodic(sides);
+    for (min_samples, star) in [(3, false), (5, false), (5, true)] {
+        let expected = clusters(&lists, min_samples, None, star);
+        let dbscan = Dbscan::new(0.25, min_samples).star(star).periodic(sides);
         assert_clusters(&dbscan, &points, &expected, &|| "sides 4, 1, 2".into());
     }
 }
@@ -140,7 +140,7 @@ fn a_radius_of_zero() {
     let next = 1.0f32.next_up();
     let points =
         [[1.0f32, 2.0], [next, 2.0], [1.0, 2.0], [5.0, 5.0], [next, 2.0], [1.0, 2.0], [-0.0, 0.0], [0.0, -0.0]];
-    for (min_pts, labels) in [
+    for (min_samples, labels) in [
         (1, [0, 1, 0, 2, 1, 0, 3, 3]),
         (2, [0, 1, 0, -1, 1, 0, 2, 2]),
         (3, [0, -1, 0, -1, -1, 0, -1, -1]),
@@ -149,8 +149,8 @@ fn a_radius_of_zero() {
         // Copies are either all core or all noise, so there are no border points.
         let expected = Clusters { labels: labels.to_vec(), core: labels.map(|label| label >= 0).to_vec() };
         for star in [false, true] {
-            assert_clusters(&Dbscan::new(0.0, min_pts).star(star), &points, &expected, &|| "radius 0".into());
-            assert_clusters(&Dbscan::new(0.0, min_pts).periodic(8.0), &points, &expected, &|| "radius 0".into());
+            assert_clusters(&Dbscan::new(0.0, min_samples).star(star), &points, &expected, &|| "radius 0".into());
+            assert_clusters(&Dbscan::new(0.0, min_samples).periodic(8.0), &points, &expected, &|| "radius 0".into());
         }
     }
 }
@@ -159,17 +159,17 @@ fn a_radius_of_zero() {
 #[test]
 fn weights_by_hand() {
     let points = [[0.0f64], [1.0], [2.0], [3.0], [4.0], [9.0]];
-    for (min_pts, weights, labels, core) in [
+    for (min_samples, weights, labels, core) in [
         // One heavy point is a cluster. A point of weight 0 may be core because of its neighbour.
         (3, [0.0, 0.0, 0.0, 0.0, 0.0, 3.0], [-1, -1, -1, -1, -1, 0], &[5][..]),
         (3, [3.0, 0.0, 0.0, 0.0, 0.0, 0.0], [0, 0, 0, -1, -1, -1], &[0, 1]),
         // Sums that equal the minimum, or are just below.
         (2, [0.5, 0.5, 1.0, 0.5, 0.0, 1.5], [0, 0, 0, 0, -1, -1], &[1, 2]),
-        // A total weight of 0 is below any min_pts.
+        // A total weight of 0 is below any min_samples.
         (1, [0.0; 6], [-1; 6], &[]),
     ] {
         let flags = (0..6).map(|i| core.contains(&i)).collect();
         let expected = Clusters { labels: labels.to_vec(), core: flags };
-        assert_clusters(&Dbscan::new(1.0, min_pts).weights(weights), &points, &expected, &|| "weights".into());
+        assert_clusters(&Dbscan::new(1.0, min_samples).weights(weights), &points, &expected, &|| "weights".into());
     }
 }

@@ -13,7 +13,8 @@ use std::sync::LazyLock;
 
 use oracle::Clusters;
 use rayon::{ThreadPool, ThreadPoolBuilder};
-use ropewalk::{Bounded, Dbscan, DbscanAlgorithm, Labels, Scalar};
+use ropewalk::cluster::DbscanAlgorithm;
+use ropewalk::{Bounded, Dbscan, Labels, Scalar};
 
 const ALGORITHMS: [DbscanAlgorithm; 3] = [DbscanAlgorithm::Auto, DbscanAlgorithm::Fdbscan, DbscanAlgorithm::DenseBox];
 

@@ -10,9 +10,9 @@ pub struct Clusters {
 /// Finds clusters by Ester et al. 1996 with scikit-learn's numbers: clusters are numbered by their smallest core
 /// point. A border point joins the cluster with the lowest number near it, or is noise if `star`. `neighbors` include
 /// each point itself.
-pub fn clusters(neighbors: &[Vec<u32>], min_pts: usize, weights: Option<&[f64]>, star: bool) -> Clusters {
+pub fn clusters(neighbors: &[Vec<u32>], min_samples: usize, weights: Option<&[f64]>, star: bool) -> Clusters {
     let weight = |i: u32| weights.map_or(1.0, |weights| weights[i as usize]);
-    let is_core = |near: &Vec<u32>| near.iter().map(|&i| weight(i)).sum::<f64>() >= min_pts as f64;
+    let is_core = |near: &Vec<u32>| near.iter().map(|&i| weight(i)).sum::<f64>() >= min_samples as f64;
     let core: Vec<bool> = neighbors.iter().map(is_core).collect();
 
     let mut labels = vec![-1; neighbors.len()];

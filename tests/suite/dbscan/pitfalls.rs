@@ -8,12 +8,12 @@ use super::oracle::{Clusters, clusters};
 use common::oracle::neighbors;
 use common::random::Random;
 
-/// Compares every algorithm and number of threads with the definition, for several `min_pts`.
+/// Compares every algorithm and number of threads with the definition, for several `min_samples`.
 fn assert_definition<S: Scalar, const D: usize>(points: &[[S; D]], eps: f64, what: &str) {
     let lists = neighbors(points, eps, None);
-    for min_pts in [1, 2, 3, 5, points.len(), points.len() + 1] {
-        let expected = clusters(&lists, min_pts, None, false);
-        assert_clusters(&Dbscan::new(eps, min_pts), points, &expected, &|| what.into());
+    for min_samples in [1, 2, 3, 5, points.len(), points.len() + 1] {
+        let expected = clusters(&lists, min_samples, None, false);
+        assert_clusters(&Dbscan::new(eps, min_samples), points, &expected, &|| what.into());
     }
 }
 
@@ -84,12 +84,12 @@ fn tiny_radii_and_far_origins() {
     }
 }
 
-/// All points are neighbours of each other: one cluster if there are at least `min_pts` points, else noise.
+/// All points are neighbours of each other: one cluster if there are at least `min_samples` points, else noise.
 fn one_cluster_or_none<S: Scalar, const D: usize>(points: &[[S; D]], eps: f64) {
     let n = points.len();
-    for (min_pts, is_cluster) in [(1, true), (2, true), (5, true), (n, true), (n + 1, false)] {
+    for (min_samples, is_cluster) in [(1, true), (2, true), (5, true), (n, true), (n + 1, false)] {
         let expected = Clusters { labels: vec![if is_cluster { 0 } else { -1 }; n], core: vec![is_cluster; n] };
-        assert_clusters(&Dbscan::new(eps, min_pts), points, &expected, &|| format!("{n} points, eps {eps}"));
+        assert_clusters(&Dbscan::new(eps, min_samples), points, &expected, &|| format!("{n} points, eps {eps}"));
     }
 }
 
@@ -157,9 +157,9 @@ fn a_million_copies() {
     let n = 1_000_000;
     let points = vec![[0.1f32, 0.2, 0.3]; n];
     for algorithm in super::ALGORITHMS {
-        for (min_pts, label) in [(2, 0), (10, 0), (n, 0), (n + 1, -1)] {
-            let labels = Dbscan::new(0.1, min_pts).algorithm(algorithm).run(&points).unwrap();
-            assert!(labels.as_slice().iter().all(|&own| own == label), "{algorithm:?}, min_pts {min_pts}");
+        for (min_samples, label) in [(2, 0), (10, 0), (n, 0), (n + 1, -1)] {
+            let labels = Dbscan::new(0.1, min_samples).algorithm(algorithm).run(&points).unwrap();
+            assert!(labels.as_slice().iter().all(|&own| own == label), "{algorithm:?}, min_samples {min_samples}");
         }
     }
 }
@@ -170,9 +170,9 @@ fn empty_and_single() {
     let none = Clusters { labels: vec![], core: vec![] };
     assert_clusters(&Dbscan::new(1.0, 1), &[[0.0f32; 3]; 0], &none, &|| "empty".into());
     assert_clusters(&Dbscan::new(1.0, 3).weights([]), &[[0.0f64; 2]; 0], &none, &|| "empty".into());
-    for (min_pts, label) in [(1, 0), (2, -1)] {
+    for (min_samples, label) in [(1, 0), (2, -1)] {
         let one = Clusters { labels: vec![label], core: vec![label == 0] };
-        assert_clusters(&Dbscan::new(0.0, min_pts), &[[1e6f32, -3.0]], &one, &|| "one".into());
-        assert_clusters(&Dbscan::new(1.0, min_pts).periodic(2.0), &[[5.0f64]], &one, &|| "one".into());
+        assert_clusters(&Dbscan::new(0.0, min_samples), &[[1e6f32, -3.0]], &one, &|| "one".into());
+        assert_clusters(&Dbscan::new(1.0, min_samples).periodic(2.0), &[[5.0f64]], &one, &|| "one".into());
     }
 }

@@ -1,6 +1,8 @@
 //! Labels of new points from existing clusters.
 
-use ropewalk::{Dbscan, DbscanAlgorithm, Result, Scalar, Space, Sphere};
+use ropewalk::cluster::DbscanAlgorithm;
+use ropewalk::geometry::Space;
+use ropewalk::{Dbscan, Result, Scalar, Sphere};
 
 use common::random::Random;
 
@@ -30,9 +32,9 @@ fn check<S: Scalar, const D: usize>(seed: u64) {
     };
     let (points, new) = (cloud(150), cloud(300));
     let mut seen = [false; 2];
-    for (eps, min_pts) in [(0.5, 3), (1.0, 5), (0.0, 2)] {
+    for (eps, min_samples) in [(0.5, 3), (1.0, 5), (0.0, 2)] {
         for periodic in [false, true] {
-            let (mut dbscan, mut space) = (Dbscan::new(eps, min_pts), Space::OPEN);
+            let (mut dbscan, mut space) = (Dbscan::new(eps, min_samples), Space::OPEN);
             if periodic {
                 (dbscan, space) = (dbscan.periodic(SIDE), Space::periodic(SIDE).unwrap());
             }
@@ -83,6 +85,6 @@ fn refusals() {
     refused(dbscan.predict(&points[..1], &labels, &points), &["2 labels", "1 "]);
     refused(dbscan.predict(&points, &labels, &[[1.0], [f64::NAN]]), &["point 1", "NaN"]);
     refused(Dbscan::new(-1.0, 1).predict(&points, &labels, &points), &["eps", "-1"]);
-    refused(Dbscan::new(1.0, 0).predict(&points, &labels, &points), &["min_pts", "0"]);
+    refused(Dbscan::new(1.0, 0).predict(&points, &labels, &points), &["min_samples", "0"]);
     refused(dbscan.clone().periodic(1.5).predict(&points, &labels, &points), &["1.5", "eps"]);
 }

@@ -13,7 +13,7 @@ use common::oracle::{Side, neighbors, wrap_point};
 struct Question<const D: usize> {
     points: Vec<[f64; D]>,
     eps: f64,
-    min_pts: usize,
+    min_samples: usize,
     weights: Option<Vec<f64>>,
     star: bool,
     side: Side,
@@ -38,21 +38,28 @@ fn question<const D: usize>() -> impl Strategy<Value = Question<D>> {
         let points = vec(vec(coordinate(on_grid), D).prop_map(|x| -> [f64; D] { x.try_into().unwrap() }), n);
         // Multiples of 1/2, so that sums are exact in any order.
         let weights = prop::option::of(vec((0i32..6).prop_map(|i| 0.5 * f64::from(i)), n));
-        let min_pts = prop_oneof![8 => 1usize..8, 1 => Just(n.max(1)), 1 => Just(n + 1)];
+        let min_samples = prop_oneof![8 => 1usize..8, 1 => Just(n.max(1)), 1 => Just(n + 1)];
         let side = prop::option::of(prop_oneof![Just(4.0), Just(4.85), 3.0..20.0]);
-        (points, eps(on_grid), min_pts, weights, any::<bool>(), side).prop_map(
-            |(points, eps, min_pts, weights, star, side)| Question { points, eps, min_pts, weights, star, side },
+        (points, eps(on_grid), min_samples, weights, any::<bool>(), side).prop_map(
+            |(points, eps, min_samples, weights, star, side)| Question {
+                points,
+                eps,
+                min_samples,
+                weights,
+                star,
+                side,
+            },
         )
     })
 }
 
 fn answers_are_right<S: Scalar, const D: usize>(question: &Question<D>) -> Result<(), TestCaseError> {
-    let &Question { eps, min_pts, star, side, .. } = question;
+    let &Question { eps, min_samples, star, side, .. } = question;
     let stored: Vec<[S; D]> = question.points.iter().map(|point| point.map(S::from_f64)).collect();
     let points: Vec<[S; D]> = stored.iter().map(|point| wrap_point(point, side)).collect();
-    let expected = clusters(&neighbors(&points, eps, side), min_pts, question.weights.as_deref(), star);
+    let expected = clusters(&neighbors(&points, eps, side), min_samples, question.weights.as_deref(), star);
 
-    let mut dbscan = Dbscan::new(eps, min_pts).star(star);
+    let mut dbscan = Dbscan::new(eps, min_samples).star(star);
     if let Some(side) = side {
         dbscan = dbscan.periodic(side);
     }

@@ -36,7 +36,7 @@ fn npy(file: &[u8]) -> Vec<i32> {
 /// A run of scikit-learn whose labels are stored.
 struct Run {
     eps: f64,
-    min_pts: usize,
+    min_samples: usize,
     /// The numbers of clusters and of core points.
     clusters: usize,
     core: usize,
@@ -44,11 +44,11 @@ struct Run {
 
 /// Asserts the stored labels for every algorithm with one and two threads. Only the number of core points is stored,
 /// not the flags.
-fn assert_stored(points: &[[f32; 3]], labels: Vec<i32>, Run { eps, min_pts, clusters, core }: Run) {
+fn assert_stored(points: &[[f32; 3]], labels: Vec<i32>, Run { eps, min_samples, clusters, core }: Run) {
     assert_eq!(points.len(), labels.len());
     let expected = Clusters { labels, core: vec![] };
     for algorithm in ALGORITHMS {
-        let dbscan = Dbscan::new(eps, min_pts).algorithm(algorithm);
+        let dbscan = Dbscan::new(eps, min_samples).algorithm(algorithm);
         for pool in &POOLS[..2] {
             let found = pool.install(|| dbscan.run(points)).unwrap();
             assert_same(&found, &expected, &|| format!("{dbscan:?}, {} threads", pool.current_num_threads()));
@@ -66,13 +66,13 @@ fn assert_stored(points: &[[f32; 3]], labels: Vec<i32>, Run { eps, min_pts, clus
 fn p3m_64() {
     let points = positions(&root().join("data/p3m_64.gadget2"));
     let runs = [
-        Run { eps: 0.1, min_pts: 5, clusters: 3209, core: 102_746 },
-        Run { eps: 0.1, min_pts: 10, clusters: 1164, core: 75_642 },
-        Run { eps: 0.15, min_pts: 40, clusters: 340, core: 59_918 },
+        Run { eps: 0.1, min_samples: 5, clusters: 3209, core: 102_746 },
+        Run { eps: 0.1, min_samples: 10, clusters: 1164, core: 75_642 },
+        Run { eps: 0.15, min_samples: 40, clusters: 340, core: 59_918 },
     ];
     for run in runs {
-        let Run { eps, min_pts, .. } = run;
-        let path = root().join(format!("tests/data/p3m_64_dbscan_eps{eps}_min{min_pts}.npy"));
+        let Run { eps, min_samples, .. } = run;
+        let path = root().join(format!("tests/data/p3m_64_dbscan_eps{eps}_min{min_samples}.npy"));
         assert_stored(&points, npy(&fs::read(path).unwrap()), run);
     }
 }
@@ -84,6 +84,6 @@ fn p3m_128() {
     let mut bytes = vec![];
     let mut archive = ZipArchive::new(File::open(large("p3m_128_dbscan_eps0.1_min10.npz")).unwrap()).unwrap();
     archive.by_name("labels.npy").unwrap().read_to_end(&mut bytes).unwrap();
-    let run = Run { eps: 0.1, min_pts: 10, clusters: 8409, core: 628_139 };
+    let run = Run { eps: 0.1, min_samples: 10, clusters: 8409, core: 628_139 };
     assert_stored(&positions(&large("p3m_128.gadget2")), npy(&bytes), run);
 }

@@ -22,7 +22,7 @@ struct Set<'a> {
 
 struct Question {
     eps: f64,
-    min_pts: usize,
+    min_samples: usize,
     weights: Option<Vec<f64>>,
     answer: Clusters,
 }
@@ -46,17 +46,17 @@ fn sets() -> Vec<Set<'static>> {
                 sets.push(Set { header: line, is_f32, dim: dim.parse().unwrap(), points, questions: vec![] });
             }
             "ask" => {
-                let (eps, min_pts) = rest.split_once(' ').expect("two values");
-                asked = Some((eps.parse().unwrap(), min_pts.parse().unwrap()));
+                let (eps, min_samples) = rest.split_once(' ').expect("two values");
+                asked = Some((eps.parse().unwrap(), min_samples.parse().unwrap()));
             }
             "weights" => weights = Some(numbers(rest)),
             "labels" => {
-                let (eps, min_pts) = asked.take().expect("a question before its answer");
+                let (eps, min_samples) = asked.take().expect("a question before its answer");
                 let core = rest.split(' ').map(|label| label.ends_with('*')).collect();
                 let labels = rest.split(' ').map(|label| label.trim_end_matches('*').parse().unwrap()).collect();
                 let answer = Clusters { labels, core };
                 let set = sets.last_mut().expect("a set before its questions");
-                set.questions.push(Question { eps, min_pts, weights: weights.take(), answer });
+                set.questions.push(Question { eps, min_samples, weights: weights.take(), answer });
             }
             _ => panic!("what is '{word}'?"),
         }
@@ -71,14 +71,14 @@ impl Set<'_> {
     }
 
     fn check<S: Scalar, const D: usize>(&self, points: &[[S; D]]) {
-        for Question { eps, min_pts, weights, answer } in &self.questions {
+        for Question { eps, min_samples, weights, answer } in &self.questions {
             let what = || format!("{}, stored as {}", self.header, std::any::type_name::<S>());
-            let options = Dbscan::new(*eps, *min_pts);
+            let options = Dbscan::new(*eps, *min_samples);
             match weights {
                 Some(weights) => assert_clusters(&options.weights(weights.clone()), points, answer, &what),
                 None => {
                     assert_clusters(&options, points, answer, &what);
-                    assert_eq!(dbscan(points, *eps, *min_pts).unwrap().as_slice(), answer.labels, "{}", what());
+                    assert_eq!(dbscan(points, *eps, *min_samples).unwrap().as_slice(), answer.labels, "{}", what());
                 }
             }
         }
@@ -139,7 +139,7 @@ fn stored_sets_cover_the_regimes() {
     assert!(count(&has_border) >= 100, "border points");
     let n = |question: &Question| question.answer.labels.len();
     for (least, wanted) in [(1, 20), (2, 20), (3, 20), (5, 20), (10, 20)] {
-        assert!(count(&|question| question.min_pts == least && n(question) > 10) >= wanted, "min_pts {least}");
+        assert!(count(&|question| question.min_samples == least && n(question) > 10) >= wanted, "min_samples {least}");
     }
-    assert!(count(&|question| question.min_pts > n(question)) >= 20, "min_pts above n");
+    assert!(count(&|question| question.min_samples > n(question)) >= 20, "min_samples above n");
 }

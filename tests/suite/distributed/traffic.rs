@@ -2,7 +2,7 @@
 
 use common::clouds::{self, Cloud};
 use ropewalk::Fof;
-use ropewalk::distributed::{Communicator, Domain, Measured, on_threads};
+use ropewalk::distributed::{Communicator, DomainOptions, Measured, on_threads};
 
 /// Returns the octant of a unit cube that contains a point.
 fn octant(point: &[f32; 3]) -> usize {
@@ -35,7 +35,7 @@ fn groups_send_the_surface() {
             pairs.map(|(a, b)| ghosts(&shares[a], b, radius).min(ghosts(&shares[b], a, radius)) * 12).sum();
         let sent = on_threads(8, |ranks| {
             let measured = Measured::new(ranks);
-            let domain = Domain::in_place(&measured, &shares[ranks.rank()], None::<f64>)?;
+            let domain = DomainOptions::new().in_place().distribute(&measured, &shares[ranks.rank()])?;
             let before = measured.traffic().bytes;
             Fof::new(1e-9).run_on_domain(&domain)?;
             let fixed = measured.traffic().bytes - before;

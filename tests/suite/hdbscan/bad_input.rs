@@ -20,7 +20,7 @@ fn options_out_of_range() {
         (Hdbscan::new(2).alpha(f64::INFINITY), "alpha"),
     ];
     for (options, name) in &of_tree {
-        let error = options.run_on_tree(&tree).unwrap_err();
+        let error = options.run_on_spanning_tree(&tree).unwrap_err();
         assert_eq!((error.kind(), error.parameter()), (ErrorKind::Parameter, Some(*name)), "{error}");
         assert_eq!(options.run(&points).unwrap_err().to_string(), error.to_string());
     }

@@ -2,7 +2,8 @@
 
 use common::oracle::{core_distances2, distance2};
 use common::random::Random;
-use ropewalk::{Dbscan, Labels, Ties};
+use ropewalk::cluster::Ties;
+use ropewalk::{Dbscan, Labels};
 
 use super::definition::{draw, tied};
 

@@ -1,7 +1,8 @@
 //! Edge cases of the definition, one by one.
 
 use common::random::Random;
-use ropewalk::{ClusterSelection, Hdbscan, MinimumSpanningTree, Ties};
+use ropewalk::cluster::{ClusterSelection, Ties};
+use ropewalk::{Hdbscan, MinimumSpanningTree};
 
 use super::Choice;
 use super::definition::expected;

@@ -7,7 +7,8 @@ mod edge_cases;
 mod properties;
 mod stored;
 
-use ropewalk::{ClusterSelection, Hdbscan};
+use ropewalk::Hdbscan;
+use ropewalk::cluster::ClusterSelection;
 
 /// The options for selecting clusters that tests draw at random.
 #[derive(Clone, Copy, Debug)]

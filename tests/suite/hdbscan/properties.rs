@@ -4,7 +4,8 @@
 use std::collections::HashMap;
 
 use common::random::Random;
-use ropewalk::{Bvh, Hdbscan, HdbscanClusters, MinimumSpanningTree, Ties};
+use ropewalk::cluster::{HdbscanClusters, Ties};
+use ropewalk::{Bvh, Hdbscan, MinimumSpanningTree};
 use ropewalk_table::{Points, Table};
 
 use super::definition::{draw, tied};
@@ -121,7 +122,7 @@ fn every_way_to_ask() {
     let expected = options.run(&points).unwrap();
     assert!(options.run_on(&Bvh::build(&points).unwrap()).unwrap() == expected);
     let tree = MinimumSpanningTree::new().min_samples(3).run(&points).unwrap();
-    assert!(options.run_on_tree(&tree).unwrap() == expected);
+    assert!(options.run_on_spanning_tree(&tree).unwrap() == expected);
     let rows = Points::F32(Table::new(2, points.concat()).unwrap());
     assert!(ropewalk_table::hdbscan(&rows, &options).unwrap() == expected);
     // By default, the number of samples is the minimum size of a cluster.

@@ -1,7 +1,8 @@
 //! Hundreds of small sets with the results of scikit-learn and of the package hdbscan, stored in
 //! `tests/data/hdbscan_cases.txt`. The script next to it wrote them and documents the format.
 
-use ropewalk::{Hdbscan, HdbscanClusters, Ties};
+use ropewalk::Hdbscan;
+use ropewalk::cluster::{HdbscanClusters, Ties};
 
 use super::{Choice, assert_close};
 

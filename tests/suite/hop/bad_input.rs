@@ -1,6 +1,7 @@
 //! Input that densities and HOP reject, and unusual input that they accept.
 
-use ropewalk::{Aabb, Bvh, DensityKernel, DensityUnit, Error, ErrorKind, Hop, KernelDensity};
+use ropewalk::cluster::{DensityKernel, DensityUnit, KernelDensity};
+use ropewalk::{Aabb, Bvh, Error, ErrorKind, Hop};
 
 fn line(n: usize) -> Vec<[f64; 3]> {
     (0..n).map(|i| [(i * i) as f64, 1.0, 0.5 * (i % 3) as f64]).collect()
@@ -94,17 +95,17 @@ fn points_without_a_kernel() {
 fn fields() {
     let bvh = Bvh::build(&line(20)).unwrap();
     let hop = Hop::new(1.0).n_hop(5);
-    assert_eq!(hop.chains_of(&bvh, &[1.0; 19]).unwrap_err().kind(), ErrorKind::Input);
+    assert_eq!(hop.chains_with_density(&bvh, &[1.0; 19]).unwrap_err().kind(), ErrorKind::Input);
     let mut field = [1.0; 20];
     field[7] = f64::NAN;
-    let error = hop.chains_of(&bvh, &field).unwrap_err();
+    let error = hop.chains_with_density(&bvh, &field).unwrap_err();
     assert_eq!((error.kind(), error.index()), (ErrorKind::Input, Some(7)), "{error}");
     field[7] = f64::INFINITY;
-    let chains = hop.chains_of(&bvh, &field).unwrap();
+    let chains = hop.chains_with_density(&bvh, &field).unwrap();
     assert_eq!((chains.peaks()[0].index, chains.chain()[7]), (7, 0));
     // Zeros of both signs are equal, so the lowest index is a peak.
     let zeros: Vec<f64> = (0..20).map(|i| if i % 2 == 0 { -0.0 } else { 0.0 }).collect();
-    assert_eq!(hop.n_hop(20).chains_of(&bvh, &zeros).unwrap().peaks()[0].index, 0);
+    assert_eq!(hop.n_hop(20).chains_with_density(&bvh, &zeros).unwrap().peaks()[0].index, 0);
 }
 
 #[test]

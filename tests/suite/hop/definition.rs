@@ -3,7 +3,8 @@
 use std::f64::consts::PI;
 
 use common::oracle::{NearestQuery, Side, nearest, wrap_point};
-use ropewalk::{DensityKernel, Scalar};
+use ropewalk::Scalar;
+use ropewalk::cluster::DensityKernel;
 
 /// The kernel M4 in the form of Monaghan and Lattanzio 1985.
 fn spline(r: f64, h: f64, dim: usize) -> f64 {

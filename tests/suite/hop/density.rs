@@ -2,7 +2,8 @@
 
 use common::clouds::{self, Cloud};
 use common::random::Random;
-use ropewalk::{DensityKernel, DensityUnit, KernelDensity, Scalar};
+use ropewalk::Scalar;
+use ropewalk::cluster::{DensityKernel, DensityUnit, KernelDensity};
 
 use super::definition;
 

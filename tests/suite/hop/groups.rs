@@ -3,7 +3,8 @@
 use common::clouds;
 use common::oracle::Side;
 use common::random::Random;
-use ropewalk::{Bvh, Hop, HopChains, KernelDensity, Scalar};
+use ropewalk::cluster::{HopChains, KernelDensity};
+use ropewalk::{Bvh, Hop, Scalar};
 
 use super::definition;
 
@@ -71,7 +72,7 @@ fn compare<S: Scalar, const D: usize>(name: &str, points: &[[S; D]], side: f64, 
             // A user-defined field with many ties.
             let field: Vec<f64> = (0..n).map(|_| random.below(6) as f64 - 2.0).collect();
             let bvh = Bvh::build_periodic(points, side).unwrap();
-            let chains = hop.chains_of(&bvh, &field).unwrap();
+            let chains = hop.chains_with_density(&bvh, &field).unwrap();
             assert_eq!(chains.density(), field);
             assert_chains(&chains, points, Counts { n_hop, n_merge }, side, &format!("{context}, a field"));
         }

@@ -5,7 +5,8 @@ use common::clouds;
 use common::random::Random;
 use proptest::prelude::*;
 use rayon::ThreadPoolBuilder;
-use ropewalk::{Bvh, DensityKernel, DensityUnit, Hop, KernelDensity};
+use ropewalk::cluster::{DensityKernel, DensityUnit, KernelDensity};
+use ropewalk::{Bvh, Hop};
 
 use super::definition;
 use super::density::assert_close;

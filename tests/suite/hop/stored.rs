@@ -5,7 +5,8 @@ use std::fs::{self, File};
 use std::io::Read;
 
 use common::data::root;
-use ropewalk::{Bvh, Hop, KernelDensity};
+use ropewalk::cluster::KernelDensity;
+use ropewalk::{Bvh, Hop};
 use zip::ZipArchive;
 
 pub(crate) const SIDE: f64 = 32.0;

@@ -1,7 +1,6 @@
 //! Neighbours that do not determine a polynomial: the degree is reduced and reported.
 
-use ropewalk::interpolate::Fallback;
-use ropewalk::{InverseDistance, MovingLeastSquares};
+use ropewalk::interpolate::{Fallback, InverseDistance, MovingLeastSquares};
 
 use super::points;
 

@@ -6,8 +6,8 @@ use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
 use rayon::ThreadPoolBuilder;
-use ropewalk::interpolate::Weight;
-use ropewalk::{MovingLeastSquares, Scalar};
+use ropewalk::Scalar;
+use ropewalk::interpolate::{MovingLeastSquares, Weight};
 
 use super::points;
 

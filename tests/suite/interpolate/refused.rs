@@ -1,7 +1,8 @@
 //! Invalid input is an error that names the parameter and the number.
 
 use ropewalk::interpolate::SmoothingKernel::CubicSpline;
-use ropewalk::{Aabb, Error, ErrorKind, InverseDistance, MovingLeastSquares, Sph};
+use ropewalk::interpolate::{InverseDistance, MovingLeastSquares, Sph};
+use ropewalk::{Aabb, Error, ErrorKind};
 
 use super::points;
 

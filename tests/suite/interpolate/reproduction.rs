@@ -2,8 +2,8 @@
 //! of values.
 
 use common::random::Random;
-use ropewalk::interpolate::{SmoothingKernel, Weight};
-use ropewalk::{InverseDistance, MovingLeastSquares, Scalar, Sph};
+use ropewalk::Scalar;
+use ropewalk::interpolate::{InverseDistance, MovingLeastSquares, SmoothingKernel, Sph, Weight};
 
 /// Returns points near a line or plane, at a distance of `off` times a random number.
 fn flat<S: Scalar, const D: usize>(random: &mut Random, axes: usize, off: f64, n: usize) -> Vec<[S; D]> {

@@ -1,7 +1,6 @@
 //! Kernel sums and inverse distances.
 
-use ropewalk::interpolate::SmoothingKernel;
-use ropewalk::{Interpolator, InverseDistance, Sph};
+use ropewalk::interpolate::{Interpolator, InverseDistance, SmoothingKernel, Sph};
 
 use super::points;
 

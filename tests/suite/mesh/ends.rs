@@ -1,7 +1,8 @@
 //! The ends of a ray's range are inclusive, exact, and the same for all triangles that the ray hits at one point.
 
 use common::random::Random;
-use ropewalk::{Mesh, Ray, RayHit};
+use ropewalk::search::RayHit;
+use ropewalk::{Mesh, Ray};
 
 type Point = [i128; 3];
 

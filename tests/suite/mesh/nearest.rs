@@ -109,7 +109,11 @@ fn ties_go_to_the_lowest_index() {
             let signed = mesh.signed_distance(point.map(|x| x as f32));
             assert_eq!(
                 signed,
-                if inside { -ropewalk::distance_from_square(least.0) } else { ropewalk::distance_from_square(least.0) },
+                if inside {
+                    -ropewalk::geometry::distance_from_square(least.0)
+                } else {
+                    ropewalk::geometry::distance_from_square(least.0)
+                },
                 "{point:?}"
             );
         }

@@ -3,7 +3,8 @@
 use std::ops::ControlFlow;
 
 use super::solids::{Random, Solid, is_inside, meeting};
-use ropewalk::{Mesh, Ray, RayHit, Scalar};
+use ropewalk::search::RayHit;
+use ropewalk::{Mesh, Ray, Scalar};
 
 fn mesh_of<S: Scalar>(solid: &Solid, scale: f64) -> Mesh<S> {
     let vertices: Vec<[S; 3]> =

@@ -18,7 +18,7 @@ fn the_same<S: Scalar, const D: usize>(n: usize, side: Option<f64>) {
         assert_eq!(counts, tree.count_neighbors(radius));
         tree.neighbors_into(radius, &mut lists);
         assert!(lists == tree.neighbors(radius), "{radius}");
-        let sum = |i: u32, near: &[ropewalk::NeighborAt<D>]| -> f64 {
+        let sum = |i: u32, near: &[ropewalk::search::NeighborAt<D>]| -> f64 {
             near.iter().map(|near| near.distance2 * f64::from(near.index)).sum::<f64>() + f64::from(i)
         };
         tree.map_neighbors_into(radius, sum, &mut sums);

@@ -5,7 +5,8 @@ mod rebuild;
 mod refit;
 
 use common::random::Random;
-use ropewalk::{Bounded, BoxSize, Bvh, Scalar};
+use ropewalk::geometry::BoxSize;
+use ropewalk::{Bounded, Bvh, Scalar};
 
 fn with_threads<R: Send>(threads: usize, task: impl FnOnce() -> R + Send) -> R {
     rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap().install(task)

@@ -4,9 +4,9 @@
 use common::oracle::{self, NearestQuery, Side};
 use proptest::collection::vec;
 use proptest::prelude::*;
+use ropewalk::cluster::{DbscanAlgorithm, KernelDensity};
 use ropewalk::{
-    Aabb, Bvh, Csr, Dbscan, DbscanAlgorithm, Error, ErrorKind, Fof, Hdbscan, Hop, KernelDensity, MinimumSpanningTree,
-    Nearest, Scalar, Sphere,
+    Aabb, Bvh, Csr, Dbscan, Error, ErrorKind, Fof, Hdbscan, Hop, MinimumSpanningTree, Nearest, Scalar, Sphere,
 };
 
 use super::{build, cloud, moved, with_threads};
@@ -48,13 +48,13 @@ fn same_answers<S: Scalar, const D: usize>(tree: &Bvh<S, D>, fresh: &Bvh<S, D>, 
         Fof::new(radius).run_on(fresh).unwrap().labels(),
         "{what}"
     );
-    for min_pts in [3, 12] {
+    for min_samples in [3, 12] {
         for algorithm in [DbscanAlgorithm::Fdbscan, DbscanAlgorithm::DenseBox] {
-            let dbscan = Dbscan::new(radius, min_pts).algorithm(algorithm);
+            let dbscan = Dbscan::new(radius, min_samples).algorithm(algorithm);
             assert_eq!(dbscan.run_on(tree).unwrap(), dbscan.run_on(fresh).unwrap(), "{what}: {algorithm:?}");
         }
         let weights: Vec<f64> = (0..n).map(|i| 0.25 * (i % 7) as f64).collect();
-        let dbscan = Dbscan::new(radius, min_pts).weights(weights);
+        let dbscan = Dbscan::new(radius, min_samples).weights(weights);
         assert_eq!(dbscan.run_on(tree).unwrap(), dbscan.run_on(fresh).unwrap(), "{what}: weights");
     }
     for samples in [1, 5] {

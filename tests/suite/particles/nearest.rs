@@ -2,7 +2,8 @@
 
 use common::oracle::{self, NearestQuery, Side};
 use proptest::prelude::*;
-use ropewalk::{Bvh, Nearest, Neighbor, Scalar};
+use ropewalk::search::Neighbor;
+use ropewalk::{Bvh, Nearest, Scalar};
 
 fn are_those_of_the_definition<S: Scalar, const D: usize>(
     points: &[[f64; D]],

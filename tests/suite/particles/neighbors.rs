@@ -4,7 +4,9 @@ use common::oracle::{self, Side};
 use common::random::Random;
 use proptest::prelude::*;
 use rayon::ThreadPoolBuilder;
-use ropewalk::{Aabb, Bvh, NeighborAt, Scalar, Space};
+use ropewalk::geometry::Space;
+use ropewalk::search::NeighborAt;
+use ropewalk::{Aabb, Bvh, Scalar};
 
 type Lists<const D: usize> = Vec<Vec<NeighborAt<D>>>;
 

@@ -3,7 +3,8 @@
 use common::oracle::{self, Side};
 use common::random::Random;
 use proptest::prelude::*;
-use ropewalk::{Aabb, Scalar, Space};
+use ropewalk::geometry::Space;
+use ropewalk::{Aabb, Scalar};
 
 fn space<const D: usize>(side: Side) -> Space<D> {
     Space::periodic(side).unwrap()

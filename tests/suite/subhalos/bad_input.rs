@@ -1,6 +1,7 @@
 //! Rejected input, and unusual input that is accepted.
 
-use ropewalk::{AdaptaHop, AdaptaHopAlgorithm, ErrorKind};
+use ropewalk::halo::AdaptaHopAlgorithm;
+use ropewalk::{AdaptaHop, ErrorKind};
 
 fn line(n: usize) -> Vec<[f64; 3]> {
     (0..n).map(|i| [(i * i) as f64, (i % 2) as f64, 0.5 * (i % 3) as f64]).collect()
@@ -63,7 +64,9 @@ fn all_at_one_place() {
 /// Without mass there is no centre and no radius, and the density is 0 everywhere.
 #[test]
 fn without_mass() {
-    let density =
-        ropewalk::KernelDensity::new().n_density(10).unit(ropewalk::DensityUnit::Absolute).masses(vec![0.0; 40]);
+    let density = ropewalk::cluster::KernelDensity::new()
+        .n_density(10)
+        .unit(ropewalk::cluster::DensityUnit::Absolute)
+        .masses(vec![0.0; 40]);
     assert!(AdaptaHop::new().density(density).density_threshold(0.0).run(&line(40)).unwrap().is_empty());
 }

@@ -3,7 +3,7 @@
 
 use crate::hop::definition::chains;
 use common::oracle::{NearestQuery, Side, nearest};
-use ropewalk::{AdaptaHopAlgorithm, SubhaloSelection};
+use ropewalk::halo::{AdaptaHopAlgorithm, SubhaloSelection};
 
 /// The options, named as in the paper.
 #[derive(Clone, Copy)]

@@ -1,7 +1,8 @@
 //! A host with three subhalos, one of which has a subhalo, and a separate halo: all are found with their masses.
 
 use common::random::Random;
-use ropewalk::{AdaptaHop, AdaptaHopAlgorithm, SubhaloSelection, Subhalos};
+use ropewalk::AdaptaHop;
+use ropewalk::halo::{AdaptaHopAlgorithm, SubhaloSelection, Subhalos};
 
 /// A clump whose number of particles within r is proportional to (r/edge)^(1/power).
 struct Profile {
@@ -112,7 +113,8 @@ fn subhalos_have_centers() {
     let distance = (0..3).map(|k| (center[k] - [0.05, 0.59, 0.52][k]).powi(2)).sum::<f64>().sqrt();
     assert!(distance < 0.002, "{center:?}");
     let catalog =
-        ropewalk_table::Catalog::new(found.structures(), &ropewalk::Particles::new(&points).periodic(1.0)).unwrap();
+        ropewalk_table::Catalog::new(found.structures(), &ropewalk::halo::Particles::new(&points).periodic(1.0))
+            .unwrap();
     assert_eq!(catalog.halos().len(), 6);
 }
 

@@ -1,7 +1,9 @@
 //! Structures including substructures as halos, catalogues of them, and results for tables.
 
 use common::random::Random;
-use ropewalk::{AdaptaHop, ErrorKind, Hop, KernelDensity, Particles, Subhalos};
+use ropewalk::cluster::KernelDensity;
+use ropewalk::halo::{Particles, Subhalos};
+use ropewalk::{AdaptaHop, ErrorKind, Hop};
 use ropewalk_table::Catalog;
 use ropewalk_table::columns::Values;
 use ropewalk_table::{Points, Table, adaptahop, density, hop};

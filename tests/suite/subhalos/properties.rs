@@ -2,7 +2,8 @@
 
 use common::random::Random;
 use rayon::ThreadPoolBuilder;
-use ropewalk::{AdaptaHop, AdaptaHopAlgorithm, SubhaloSelection, Subhalos};
+use ropewalk::AdaptaHop;
+use ropewalk::halo::{AdaptaHopAlgorithm, SubhaloSelection, Subhalos};
 
 use super::definition::{Row, Rules, structures};
 

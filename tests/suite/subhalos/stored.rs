@@ -2,7 +2,8 @@
 //! stored them.
 
 use common::random::Random;
-use ropewalk::{AdaptaHop, AdaptaHopAlgorithm, SubhaloSelection, Subhalos};
+use ropewalk::AdaptaHop;
+use ropewalk::halo::{AdaptaHopAlgorithm, SubhaloSelection, Subhalos};
 
 use crate::hop::stored::{SIDE, positions, words_in};
 

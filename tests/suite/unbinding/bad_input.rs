@@ -1,7 +1,7 @@
 //! Rejected input, and unusual input that is accepted.
 
-use ropewalk::halo::{NoCenter, Unbinding};
-use ropewalk::{Error, ErrorKind, Fof, Halos, Particles};
+use ropewalk::halo::{NoCenter, Particles, Unbinding};
+use ropewalk::{Error, ErrorKind, Fof, Halos};
 
 const POINTS: [[f64; 3]; 4] = [[0.0; 3], [1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [9.0, 9.0, 9.0]];
 const AT_REST: [[f64; 3]; 4] = [[0.0; 3]; 4];

@@ -1,8 +1,8 @@
 //! Bound and unbound clumps, and particles whose structure is known.
 
 use common::random::Random;
-use ropewalk::halo::{Bound, Unbinding};
-use ropewalk::{AdaptaHop, Fof, Halos, Particles, Subhalos};
+use ropewalk::halo::{Bound, Particles, Subhalos, Unbinding};
+use ropewalk::{AdaptaHop, Fof, Halos};
 
 use super::clumps::{Clump, MovingClumps};
 

@@ -2,8 +2,8 @@
 
 use common::random::Random;
 use rayon::ThreadPoolBuilder;
-use ropewalk::halo::{Bound, BoundStructure, Unbinding};
-use ropewalk::{AdaptaHop, Center, CenterFinder, Fof, Particles, Subhalos};
+use ropewalk::halo::{Bound, BoundStructure, CenterFinder, Particles, Subhalos, Unbinding};
+use ropewalk::{AdaptaHop, Center, Fof};
 
 use super::clumps::{Clump, MovingClumps};
 use super::definition::{Rules, unbind, v_max};

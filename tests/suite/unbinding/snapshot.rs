@@ -3,9 +3,9 @@
 use std::fs;
 
 use common::data::root;
-use ropewalk::halo::Unbinding;
+use ropewalk::AdaptaHop;
+use ropewalk::halo::{Particles, Unbinding};
 use ropewalk::units::Units;
-use ropewalk::{AdaptaHop, Particles};
 
 use super::definition::Rules;
 use super::properties::assert_as_defined;

@@ -1,6 +1,7 @@
 //! The library itself.
 
-use ropewalk::{Bvh, DensityKernel, DensityUnit, Fof, Hdbscan, KernelDensity, Labels, MinimumSpanningTree, dbscan};
+use ropewalk::cluster::{DensityKernel, DensityUnit, KernelDensity};
+use ropewalk::{Bvh, Fof, Hdbscan, Labels, MinimumSpanningTree, dbscan};
 
 use super::queries::{counted, fill, found as all_found};
 use crate::answer::Answer;

@@ -10,7 +10,7 @@ use std::fmt::Write;
 use std::rc::Rc;
 use std::time::Instant;
 
-use ropewalk::distributed::{Bvh, Communicator, Domain, Measured, Reduction, Traffic, agree};
+use ropewalk::distributed::{Bvh, Communicator, DomainOptions, Measured, Reduction, Traffic, agree};
 #[cfg(feature = "gpu")]
 use ropewalk::gpu;
 use ropewalk::internals::random::mixed;
@@ -89,11 +89,11 @@ fn measure<S: Coordinate, const D: usize>(
         None => format!("{} ranks of {threads} threads", ranks.size()),
     };
     let mut report = format!(
-        "{} points, {D} dimensions of {} bits, eps {}, min_pts {}, k {}, {}, {shared}\n\n",
+        "{} points, {D} dimensions of {} bits, eps {}, min_samples {}, k {}, {}, {shared}\n\n",
         grouped(all[0]),
         8 * size_of::<S>(),
         short(eps),
-        args.min_pts,
+        args.min_samples,
         args.k,
         args.periodic.map_or("open".to_string(), |side| format!("periodic box of {}", short(side))),
     );
@@ -160,7 +160,7 @@ fn time(
         ranks.barrier()?;
         let earlier = counted.traffic();
         let start = Instant::now();
-        let (result, steps) = ropewalk::phases(&mut *run);
+        let (result, steps) = ropewalk::phases::timed(&mut *run);
         let own = start.elapsed().as_secs_f64();
         ranks.barrier()?;
         let peak = MEMORY.peak().saturating_sub(before) as u64;
@@ -217,15 +217,15 @@ fn operate<S: Scalar, const D: usize>(
     };
     Ok(match name {
         "build" => {
-            let domain = Domain::new(ranks, points, periodic)?;
+            let domain = DomainOptions::new().periodic(periodic).distribute(ranks, points)?;
             domain.indices().iter().fold(0u64, |sum, &index| sum.wrapping_add(mixed(index)))
         }
         "range_count" => {
-            let tree = Bvh::of_domain(Domain::new(ranks, points, periodic)?)?;
+            let tree = Bvh::from_domain(DomainOptions::new().periodic(periodic).distribute(ranks, points)?)?;
             sum(&mut tree.count_neighbors(eps)?.into_iter())
         }
         "knn" => {
-            let tree = Bvh::of_domain(Domain::new(ranks, points, periodic)?)?;
+            let tree = Bvh::from_domain(DomainOptions::new().periodic(periodic).distribute(ranks, points)?)?;
             let lists = tree.nearest_neighbors(Nearest::new(args.k).excluding_self())?;
             sum(&mut lists.iter().map(|list| list.iter().fold(0, |sum, other| mixed(sum ^ other.index))))
         }
@@ -234,7 +234,7 @@ fn operate<S: Scalar, const D: usize>(
             sum(&mut halos.labels().as_slice().iter().map(|&label| label as u64))
         }
         _ => {
-            let labels = dbscan_across(ranks, table, &Dbscan::new(eps, args.min_pts).periodic(periodic))?;
+            let labels = dbscan_across(ranks, table, &Dbscan::new(eps, args.min_samples).periodic(periodic))?;
             sum(&mut labels.as_slice().iter().map(|&label| label as u64))
         }
     })
@@ -250,11 +250,11 @@ fn groups_on<'a, S: Coordinate, const D: usize>(
     points: &[[S; D]],
     eps: f64,
 ) -> Result<Operation<'a>, Failure> {
-    let domain = Rc::new(Domain::new(ranks, points, args.periodic)?);
+    let domain = Rc::new(DomainOptions::new().periodic(args.periodic).distribute(ranks, points)?);
     let there = gpu::Points::new_periodic(domain.points(), args.periodic, device)?;
     let fof = gpu::Fof::new(eps);
     Ok(Box::new(move || {
-        let labels = fof.run_on_domain(&domain, &gpu::Bvh::of(&there)?)?;
+        let labels = fof.labels_on_domain(&domain, &gpu::Bvh::from_points(&there)?)?;
         labels.wait()?;
         let domain = domain.clone();
         Ok(Box::new(move || {

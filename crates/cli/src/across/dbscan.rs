@@ -26,7 +26,7 @@ pub fn run(args: &Args, rank: &Rank<'_>) -> Result<Option<String>, Failure> {
     if let Some((_, option)) = refused.into_iter().find(|(is_given, _)| *is_given) {
         return Err(rank.refuse(option));
     }
-    if args.out.as_ref().map(|out| Column::of("--out", out)).transpose()? == Some(Column::Csv) {
+    if args.out.as_ref().map(|out| Column::new("--out", out)).transpose()? == Some(Column::Csv) {
         return Err("--out: with --mpi the name must end in .npy".into());
     }
     let points = Points { file: PathBuf::new(), threads: None, json: None, ..args.points.clone() };
@@ -74,7 +74,7 @@ pub fn run(args: &Args, rank: &Rank<'_>) -> Result<Option<String>, Failure> {
         summary.both("wrapped", periodic::sentence(outside, side), outside);
     }
     summary.both("eps", short(args.eps), args.eps);
-    summary.both("min_pts", args.min_pts.to_string(), args.min_pts);
+    summary.both("min_samples", args.min_samples.to_string(), args.min_samples);
     summary.value("star", args.star);
     summary.both("clusters", grouped(labels.n_clusters()), labels.n_clusters());
     summary.both("core", share(core, all), core);

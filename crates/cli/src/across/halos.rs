@@ -3,10 +3,11 @@
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
+use ropewalk::Error;
 use ropewalk::distributed::{Communicator, Reduction};
-use ropewalk::{Error, Particles};
+use ropewalk::halo::Particles;
 use ropewalk_io::{SharedNpy, Snapshot};
-use ropewalk_pipeline::{Found, LargestProfiles, Pipeline};
+use ropewalk_pipeline::{FoundHalos, LargestProfiles, Pipeline};
 use ropewalk_table::Catalog;
 use serde_json::Value;
 
@@ -206,7 +207,7 @@ fn extent(part: &Snapshot, ranks: &dyn Communicator) -> Result<Option<Extent>, F
 fn profiles(
     args: &Args,
     pipeline: &Pipeline<'_>,
-    found: &Found<'_>,
+    found: &FoundHalos<'_>,
     catalog: &Catalog,
 ) -> Result<Option<LargestProfiles>, Failure> {
     if args.profiles == 0 {

@@ -18,7 +18,7 @@ pub struct Hdbscan {
     #[command(flatten)]
     pub points: Points,
     /// Minimum number of points of a cluster
-    #[arg(long, value_name = "M")]
+    #[arg(long, value_name = "M", default_value_t = 5)]
     pub min_cluster_size: usize,
     /// Rank of the neighbour that measures density, itself counted [default: M]
     ///
@@ -26,16 +26,22 @@ pub struct Hdbscan {
     #[arg(long, value_name = "S", visible_alias = "min-pts")]
     pub min_samples: Option<usize>,
     /// Selection of clusters
-    #[arg(long, value_enum, default_value_t = Method::Eom)]
+    #[arg(long, value_enum, default_value_t = Method::Eom, visible_alias = "cluster-selection-method")]
     pub method: Method,
     /// Do not split clusters at distances below this
-    #[arg(long, value_name = "E", default_value_t = 0.0, allow_negative_numbers = true)]
+    #[arg(
+        long,
+        value_name = "E",
+        default_value_t = 0.0,
+        allow_negative_numbers = true,
+        visible_alias = "cluster-selection-epsilon"
+    )]
     pub epsilon: f64,
     /// Maximum number of points of a cluster selected by eom
     #[arg(long, value_name = "X")]
     pub max_cluster_size: Option<usize>,
     /// Allow one cluster of all points
-    #[arg(long)]
+    #[arg(long, visible_alias = "allow-single-cluster")]
     pub allow_single: bool,
     /// Order in which equal distances are cut
     ///
@@ -89,7 +95,7 @@ pub enum Ties {
     Sequential,
 }
 
-impl From<Method> for ropewalk::ClusterSelection {
+impl From<Method> for ropewalk::cluster::ClusterSelection {
     fn from(method: Method) -> Self {
         match method {
             Method::Eom => Self::ExcessOfMass,
@@ -98,7 +104,7 @@ impl From<Method> for ropewalk::ClusterSelection {
     }
 }
 
-impl From<Ties> for ropewalk::Ties {
+impl From<Ties> for ropewalk::cluster::Ties {
     fn from(ties: Ties) -> Self {
         match ties {
             Ties::Together => Self::Together,

@@ -1,6 +1,6 @@
 //! The arguments of `ropewalk halos --finder hop` and `--finder adaptahop`.
 
-use ropewalk::{AdaptaHopAlgorithm, SubhaloSelection};
+use ropewalk::halo::{AdaptaHopAlgorithm, SubhaloSelection};
 
 /// The halo finder.
 #[derive(Clone, Copy, Debug, PartialEq, clap::ValueEnum)]

@@ -73,7 +73,7 @@ pub struct Dbscan {
     pub eps: f64,
     /// Minimum number of points within E of a core point, itself included
     #[arg(long = "min-samples", value_name = "M", visible_alias = "min-pts")]
-    pub min_pts: usize,
+    pub min_samples: usize,
     /// Algorithm; all give the same labels
     #[arg(long, value_enum, default_value_t = Algorithm::Auto)]
     pub algorithm: Algorithm,
@@ -109,7 +109,7 @@ pub enum Algorithm {
     Densebox,
 }
 
-impl From<Algorithm> for ropewalk::DbscanAlgorithm {
+impl From<Algorithm> for ropewalk::cluster::DbscanAlgorithm {
     fn from(algorithm: Algorithm) -> Self {
         match algorithm {
             Algorithm::Auto => Self::Auto,
@@ -121,9 +121,9 @@ impl From<Algorithm> for ropewalk::DbscanAlgorithm {
 
 /// Show the distances to the k-th neighbours, to choose eps for `ropewalk dbscan`.
 ///
-/// The distances from each point to its k-th nearest neighbour, the point itself not counted, are sorted. As min_pts
-/// does count the point itself, exactly the points with a distance of at most eps are core with min_pts = K + 1.
-/// Printed distances are rounded up, so that this holds for them too.
+/// The distances from each point to its k-th nearest neighbour, the point itself not counted, are sorted. As
+/// min_samples does count the point itself, exactly the points with a distance of at most eps are core with min_samples
+/// = K + 1. Printed distances are rounded up, so that this holds for them too.
 ///
 /// The knee of the curve, where it turns upwards from points in clusters to points between them, is an eps to try. It
 /// is the point farthest below the chord from the 5th percentile to the largest distance, on a logarithmic axis. The
@@ -210,7 +210,7 @@ pub struct Bench {
     pub eps: Option<f64>,
     /// Minimum number of points within E of a core point, itself included
     #[arg(long = "min-samples", value_name = "M", default_value_t = 10, visible_alias = "min-pts")]
-    pub min_pts: usize,
+    pub min_samples: usize,
     /// Minimum cluster size of hdbscan [default: M]
     #[arg(long, value_name = "C")]
     pub min_cluster_size: Option<usize>,

@@ -4,12 +4,11 @@
 
 use std::time::Instant;
 
-use ropewalk::Centers;
 use ropewalk::gpu::{
     self, Bvh, CenterFinder, Coordinate, Csr, Dbscan, Device, DeviceVec, Fof, Hdbscan, Hop, HopChains, KernelDensity,
     MinimumSpanningTree, Neighbors, Points,
 };
-use ropewalk::halo::HaloCenter;
+use ropewalk::halo::{Centers, HaloCenter};
 
 use super::operations::{Case, CenterSearch, FofSearch, Input, MIN_MEMBERS, MOST_BOUND, Operation, Outcome};
 use super::row::Row;
@@ -86,7 +85,7 @@ pub fn time<S: Coordinate, const D: usize>(
     // Phases are measured in a separate run, because each phase waits for the device.
     let mut steps = vec![];
     if phases {
-        let (found, heard) = ropewalk::phases(|| run(operation, case, &ready));
+        let (found, heard) = ropewalk::phases::timed(|| run(operation, case, &ready));
         found?.wait()?;
         steps = heard.into_iter().map(|(step, time)| (step, time.as_secs_f64())).collect();
     }
@@ -121,7 +120,7 @@ fn prepare<S: Coordinate, const D: usize>(
         | Operation::Hdbscan
         | Operation::Hop => DeviceInput::Points(points()?),
         Operation::RangeCount | Operation::RangeCsr | Operation::HalfCount | Operation::Knn | Operation::HopDensity => {
-            let tree = Bvh::of(&points()?)?;
+            let tree = Bvh::from_points(&points()?)?;
             tree.wait()?;
             DeviceInput::Tree(tree)
         }
@@ -145,17 +144,17 @@ fn run<S: Coordinate, const D: usize>(
 ) -> Result<DeviceResult<S, D>, Failure> {
     Ok(match (operation, ready) {
         (Operation::BuildKnn, DeviceInput::Points(points)) => {
-            DeviceResult::Nearest(Bvh::of(points)?.nearest_neighbors(case.k)?)
+            DeviceResult::Nearest(Bvh::from_points(points)?.nearest_neighbors(case.k)?)
         }
         (Operation::Fof(_), DeviceInput::Points(points)) => DeviceResult::Halos(Fof::new(case.eps).run(points)?),
         (Operation::Dbscan(algorithm), DeviceInput::Points(points)) => {
-            DeviceResult::Labels(Dbscan::new(case.eps, case.min_pts).algorithm(*algorithm).run(points)?)
+            DeviceResult::Labels(Dbscan::new(case.eps, case.min_samples).algorithm(*algorithm).run(points)?)
         }
         (Operation::Emst, DeviceInput::Points(points)) => {
             DeviceResult::SpanningTree(MinimumSpanningTree::new().run(points)?, 1)
         }
         (Operation::MutualReachability, DeviceInput::Points(points)) => {
-            let samples = case.min_pts;
+            let samples = case.min_samples;
             DeviceResult::SpanningTree(MinimumSpanningTree::new().min_samples(samples).run(points)?, samples)
         }
         (Operation::Hdbscan, DeviceInput::Points(points)) => {
@@ -167,7 +166,7 @@ fn run<S: Coordinate, const D: usize>(
             let halos = hop.run_on_chains(&chains)?;
             DeviceResult::Hop(Box::new(chains), halos)
         }
-        (_, DeviceInput::Points(points)) => DeviceResult::Tree(Bvh::of(points)?),
+        (_, DeviceInput::Points(points)) => DeviceResult::Tree(Bvh::from_points(points)?),
         (Operation::RangeCount, DeviceInput::Tree(tree)) => DeviceResult::Counts(tree.count_neighbors(case.eps)?),
         (Operation::RangeCsr, DeviceInput::Tree(tree)) => DeviceResult::Csr(tree.neighbors(case.eps)?),
         (Operation::HalfCount, DeviceInput::Tree(tree)) => DeviceResult::Pairs(tree.count_pairs(case.eps)?),
@@ -225,7 +224,7 @@ impl<S: Coordinate, const D: usize> DeviceResult<S, D> {
             Self::Csr(lists) => Outcome::Csr(lists.read()?),
             Self::Pairs(pairs) => Outcome::Pairs(*pairs, case.points.len() as u64),
             Self::Nearest(lists) => Outcome::Nearest(lists.read()?),
-            Self::Labels(labels) => Outcome::Labels(labels.read()?, case.min_pts),
+            Self::Labels(labels) => Outcome::Labels(labels.read()?, case.min_samples),
             Self::SpanningTree(tree, samples) => Outcome::SpanningTree(tree.read()?, *samples),
             Self::Hdbscan(clusters) => Outcome::Hdbscan(clusters.read()?),
             Self::Halos(halos) => Outcome::Halos(halos.read()?),

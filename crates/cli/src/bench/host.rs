@@ -29,7 +29,7 @@ pub fn time<S: Scalar, const D: usize>(
         MEMORY.reset_peak();
         let before = MEMORY.current();
         let start = Instant::now();
-        let (outcome, steps) = ropewalk::phases(|| operation.run(case, &prepared));
+        let (outcome, steps) = ropewalk::phases::timed(|| operation.run(case, &prepared));
         seconds.push(start.elapsed().as_secs_f64());
         peak_bytes = MEMORY.peak().saturating_sub(before);
         phases = steps.into_iter().map(|(step, time)| (step, time.as_secs_f64())).collect();

@@ -14,8 +14,9 @@ mod verify;
 use std::fmt::Write;
 use std::io::Write as _;
 
+use ropewalk::Scalar;
+use ropewalk::geometry::{BoxSize, Space};
 use ropewalk::sample::Sample;
-use ropewalk::{BoxSize, Scalar, Space};
 use ropewalk_io::{Points, ReadOptions};
 
 use self::operations::{Case, Operation};
@@ -70,18 +71,18 @@ fn measure<S: Coordinate, const D: usize>(
         space,
         size: args.periodic.map(BoxSize::from),
         eps,
-        min_pts: args.min_pts,
-        min_cluster_size: args.min_cluster_size.unwrap_or(args.min_pts),
+        min_samples: args.min_samples,
+        min_cluster_size: args.min_cluster_size.unwrap_or(args.min_samples),
         k: args.k,
     };
     let operations = args.ops.iter().map(|name| Operation::named(name)).collect::<Result<Vec<_>, _>>()?;
     let threads = rayon::current_num_threads();
     let mut report = format!(
-        "{} points, {D} dimensions of {} bits, eps {}, min_pts {}, k {}, {}, {threads} threads, {}\n\n",
+        "{} points, {D} dimensions of {} bits, eps {}, min_samples {}, k {}, {}, {threads} threads, {}\n\n",
         grouped(points.len() as u64),
         8 * size_of::<S>(),
         short(eps),
-        args.min_pts,
+        args.min_samples,
         args.k,
         args.periodic.map_or("open".to_string(), |side| format!("periodic box of {}", short(side))),
         args.device,
@@ -91,7 +92,7 @@ fn measure<S: Coordinate, const D: usize>(
         &args.json.iter().map(AsRef::as_ref).collect::<Vec<_>>(),
         &args.file.iter().map(AsRef::as_ref).collect::<Vec<_>>(),
     )?;
-    let table = Table::of(args);
+    let table = Table::new(args);
     if args.scaling {
         table.print(&report)?;
         table.print(&scaled(args, device, &operations, &case, &mut outputs)?)?;
@@ -151,7 +152,7 @@ enum Table {
 }
 
 impl Table {
-    fn of(args: &Args) -> Self {
+    fn new(args: &Args) -> Self {
         if args.json.as_ref().is_some_and(|json| json.as_os_str() == "-") { Self::Stderr } else { Self::Stdout }
     }
 

@@ -2,12 +2,13 @@
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
+use ropewalk::cluster::{DbscanAlgorithm, Edge, HdbscanClusters, HopChains, KernelDensity, SpanningTree};
+use ropewalk::geometry::{BoxSize, Space};
+use ropewalk::halo::{CenterFinder, Centers};
 use ropewalk::internals::random::mixed;
 use ropewalk::reference::{PoissonGrid, fof_all_pairs, fof_bins, most_bound_a_star, most_bound_poisson};
-use ropewalk::{
-    BoxSize, Bvh, Center, CenterFinder, Centers, Csr, Dbscan, DbscanAlgorithm, Edge, Fof, Halos, Hdbscan,
-    HdbscanClusters, Hop, HopChains, KernelDensity, Labels, MinimumSpanningTree, Neighbor, Scalar, Space, SpanningTree,
-};
+use ropewalk::search::Neighbor;
+use ropewalk::{Bvh, Center, Csr, Dbscan, Fof, Halos, Hdbscan, Hop, Labels, MinimumSpanningTree, Scalar};
 use ropewalk_table::Points;
 
 use crate::failure::Failure;
@@ -20,7 +21,7 @@ pub struct Case<'a, S, const D: usize> {
     pub space: Space<D>,
     pub size: Option<BoxSize>,
     pub eps: f64,
-    pub min_pts: usize,
+    pub min_samples: usize,
     /// The minimum size of a cluster of HDBSCAN*.
     pub min_cluster_size: usize,
     pub k: usize,
@@ -59,9 +60,9 @@ impl<S: Scalar, const D: usize> Case<'_, S, D> {
         ropewalk_table::minimum_spanning_tree(self.table, &options)
     }
 
-    /// HDBSCAN* with `min_pts` samples.
+    /// HDBSCAN* with `min_samples` samples.
     pub fn hdbscan(&self) -> Hdbscan {
-        Hdbscan::new(self.min_cluster_size).min_samples(self.min_pts).periodic(self.size.clone())
+        Hdbscan::new(self.min_cluster_size).min_samples(self.min_samples).periodic(self.size.clone())
     }
 
     pub fn hop(&self) -> Hop {
@@ -100,9 +101,9 @@ pub enum Operation {
     Dbscan(DbscanAlgorithm),
     /// The minimum spanning tree of the distances.
     Emst,
-    /// The minimum spanning tree of mutual reachability, with `min_pts` samples.
+    /// The minimum spanning tree of mutual reachability, with `min_samples` samples.
     MutualReachability,
-    /// The clusters of HDBSCAN*, with `min_pts` samples.
+    /// The clusters of HDBSCAN*, with `min_samples` samples.
     Hdbscan,
     Centers(CenterSearch),
     /// Halos and their most bound particles.
@@ -248,11 +249,13 @@ impl Operation {
             (Self::Fof(FofSearch::Bins), _) => Outcome::Halos(fof_bins(&case.fof(), case.points)?),
             (Self::Fof(FofSearch::BruteForce), _) => Outcome::Halos(fof_all_pairs(&case.fof(), case.points)?),
             (Self::Dbscan(algorithm), _) => {
-                let dbscan = Dbscan::new(case.eps, case.min_pts).algorithm(*algorithm).periodic(case.size.clone());
-                Outcome::Labels(ropewalk_table::dbscan(case.table, &dbscan)?, case.min_pts)
+                let dbscan = Dbscan::new(case.eps, case.min_samples).algorithm(*algorithm).periodic(case.size.clone());
+                Outcome::Labels(ropewalk_table::dbscan(case.table, &dbscan)?, case.min_samples)
             }
             (Self::Emst, _) => Outcome::SpanningTree(case.spanning_tree(1)?, 1),
-            (Self::MutualReachability, _) => Outcome::SpanningTree(case.spanning_tree(case.min_pts)?, case.min_pts),
+            (Self::MutualReachability, _) => {
+                Outcome::SpanningTree(case.spanning_tree(case.min_samples)?, case.min_samples)
+            }
             (Self::Hdbscan, _) => Outcome::Hdbscan(ropewalk_table::hdbscan(case.table, &case.hdbscan())?),
             (Self::HopDensity, Input::Tree(tree)) => Outcome::Densities(KernelDensity::new().run_on(tree)?),
             (Self::Hop, _) => {
@@ -296,7 +299,7 @@ impl<S: Scalar, const D: usize> Outcome<S, D> {
             Self::Csr(lists) => format!("{} neighbours", lists.values().len()),
             Self::Pairs(pairs, _) => format!("{pairs} pairs"),
             Self::Nearest(lists) => {
-                let distances = lists.values().iter().map(ropewalk::Neighbor::distance);
+                let distances = lists.values().iter().map(ropewalk::search::Neighbor::distance);
                 format!("distances {:.8e}", distances.sum::<f64>())
             }
             Self::Centers(centers) | Self::HaloCenters(_, centers) => {

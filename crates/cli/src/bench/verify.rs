@@ -2,7 +2,9 @@
 //! in `f64`.
 
 use rayon::prelude::*;
-use ropewalk::{Bvh, Centers, Halos, HdbscanClusters, HopChains, Labels, Scalar, SpanningTree};
+use ropewalk::cluster::{HdbscanClusters, HopChains, SpanningTree};
+use ropewalk::halo::Centers;
+use ropewalk::{Bvh, Halos, Labels, Scalar};
 
 use super::operations::{Case, Input, Outcome, kept};
 use crate::failure::Failure;
@@ -52,7 +54,7 @@ pub fn check<S: Scalar, const D: usize>(
         }
         Outcome::SpanningTree(tree, min_samples) => check_edge(case, tree, *min_samples, i),
         Outcome::Hdbscan(clusters) => check_cluster(case, clusters, i),
-        Outcome::Labels(labels, min_pts) => check_label(case, labels, *min_pts, i),
+        Outcome::Labels(labels, min_samples) => check_label(case, labels, *min_samples, i),
         Outcome::Centers(centers) => match prepared {
             Input::Halos(halos, _) => check_center(case, halos, centers, i),
             _ => Ok(()),
@@ -100,11 +102,11 @@ fn check_cluster<S: Scalar, const D: usize>(
 fn check_label<S: Scalar, const D: usize>(
     case: &Case<'_, S, D>,
     labels: &Labels,
-    min_pts: usize,
+    min_samples: usize,
     i: usize,
 ) -> Result<(), String> {
     let near = neighbors(case, i);
-    if labels.is_core(i) != (near.len() >= min_pts) {
+    if labels.is_core(i) != (near.len() >= min_samples) {
         return Err(format!("point {i} has {} neighbours, but is_core says {}", near.len(), labels.is_core(i)));
     }
     let lowest = near.iter().filter(|&&j| labels.is_core(j as usize)).map(|&j| labels.get(j as usize)).min().flatten();

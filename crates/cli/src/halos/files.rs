@@ -73,7 +73,7 @@ impl Catalogs {
                 catalogs.to_stdout = true;
                 continue;
             }
-            let format = TableFormat::of(name).map_err(|error| format!("--catalog {error}"))?;
+            let format = TableFormat::from_path(name).map_err(|error| format!("--catalog {error}"))?;
             let is_bare = name.file_name() == Some(name.as_os_str());
             match name.to_str().filter(|_| is_bare) {
                 Some(bare) => catalogs.names.push((bare.into(), format)),

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use ropewalk::{Error, ErrorKind};
 use ropewalk_io::{Masses, Points, ReadOptions, Snapshot, Table};
-use ropewalk_pipeline::{Found, Pipeline};
+use ropewalk_pipeline::{FoundHalos, Pipeline};
 
 use super::files::{TypeSet, typed};
 use super::read::read_options;
@@ -166,7 +166,7 @@ impl Others {
         args: &Args,
         folder: &Path,
         linked: &Snapshot,
-        found: &Found<'_>,
+        found: &FoundHalos<'_>,
         outputs: &mut Outputs,
     ) -> Result<(), Failure> {
         let attached = found.attached.as_ref();

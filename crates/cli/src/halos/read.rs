@@ -15,7 +15,7 @@ use crate::phases::Phases;
 pub fn inputs(args: &Args, snapshots: &[PathBuf]) -> Inputs {
     let particles = &args.particles;
     let beside = [&particles.velocities, &particles.masses, &particles.ids].into_iter().flatten();
-    Inputs::of(snapshots.iter().chain(beside))
+    Inputs::from_paths(snapshots.iter().chain(beside))
 }
 
 /// Reads the linked particles, and the files with their velocities, masses and ids.

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use ropewalk::units::{Factors, Quantity};
 use ropewalk_io::Snapshot;
-use ropewalk_pipeline::{Finder, Found, Note, ParticleSets, Pipeline};
+use ropewalk_pipeline::{Finder, FoundHalos, Note, ParticleSets, Pipeline};
 use ropewalk_table::Catalog;
 
 use crate::args::{self, Halos as Args};
@@ -111,7 +111,7 @@ pub fn halos(
     pipeline: &Pipeline<'_>,
     factors: Option<&Factors>,
     counts: &GroupCounts,
-    found: Option<&Found<'_>>,
+    found: Option<&FoundHalos<'_>>,
     catalog: &Catalog,
     remarks: &[String],
 ) -> Summary {

@@ -51,7 +51,7 @@ pub fn run(args: &Args, snapshots: &[PathBuf], inputs: &Rc<Inputs>, device: Devi
         return Err("--json requires a single snapshot; each snapshot has a summary.json in its folder".into());
     }
     let folders: Vec<PathBuf> = snapshots.iter().map(|snapshot| args.out.join(stem(snapshot))).collect();
-    let places: Vec<Identity> = folders.iter().map(|folder| Identity::of_output(folder)).collect();
+    let places: Vec<Identity> = folders.iter().map(|folder| Identity::from_output(folder)).collect();
     for (at, place) in places.iter().enumerate() {
         if let Some(other) = places[..at].iter().position(|other| other.is_same(place)) {
             let (a, b, folder) = (snapshots[other].display(), snapshots[at].display(), folders[at].display());

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
 use ropewalk_io::{SharedNpy, Snapshot};
-use ropewalk_pipeline::{Found, Pipeline};
+use ropewalk_pipeline::{FoundHalos, Pipeline};
 use serde_json::Value;
 
 use super::files::{Catalogs, STANDARD_OUTPUT, files, known};
@@ -111,7 +111,7 @@ pub fn run(args: &Args, task: &Task<'_>, device: Device) -> Result<String, Failu
             tree = Some(phases.run("spanning tree", || pipeline.spanning_tree())?);
         }
         let mut found = phases.run("find halos", || match (&tree, device) {
-            (Some(tree), _) => pipeline.find_in(tree),
+            (Some(tree), _) => pipeline.find_by_spanning_tree(tree),
             (None, Device::Cpu) => pipeline.find(),
             #[cfg(feature = "gpu")]
             (None, Device::Gpu(device)) => pipeline.find_on(device),
@@ -143,7 +143,7 @@ fn write(
     snapshot: &Snapshot,
     others: &Others,
     pipeline: &Pipeline<'_>,
-    found: &Found<'_>,
+    found: &FoundHalos<'_>,
     writer: &mut RunWriter<'_>,
     phases: &mut Phases,
 ) -> Result<Summary, Failure> {

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use ropewalk::halo::Profile;
 use ropewalk_io::{Snapshot, TableFormat, TableWriter};
-use ropewalk_pipeline::{Found, Largest, Pipeline, profile_columns};
+use ropewalk_pipeline::{FoundHalos, Largest, Pipeline, profile_columns};
 use ropewalk_table::Catalog;
 use ropewalk_table::columns::{Meta, write_ecsv};
 
@@ -63,13 +63,13 @@ impl<'a> RunWriter<'a> {
     }
 
     /// Writes the group catalogue of `--group-catalog`.
-    pub fn group_catalog(&mut self, found: &Found<'_>, catalog: &Catalog) -> Result<(), Failure> {
+    pub fn group_catalog(&mut self, found: &FoundHalos<'_>, catalog: &Catalog) -> Result<(), Failure> {
         let write = |out: &mut _| self.pipeline.write_group_catalog(out, found, catalog);
         self.outputs.write(self.folder.join(GROUPS), write)
     }
 
     /// Writes the group of each linked particle and, with `--density`, its density.
-    pub fn labels(&mut self, found: &Found<'_>) -> Result<(), Failure> {
+    pub fn labels(&mut self, found: &FoundHalos<'_>) -> Result<(), Failure> {
         let labels = found.halos.labels();
         self.outputs.write(self.folder.join(LABELS), |out| ropewalk_io::write_npy_i32_to(out, labels.as_slice()))?;
         if let Some(density) = found.density().filter(|_| self.args.density) {
@@ -79,7 +79,7 @@ impl<'a> RunWriter<'a> {
     }
 
     /// Writes the groups and ids of the particles of each type.
-    pub fn types(&mut self, others: &Others, linked: &Snapshot, found: &Found<'_>) -> Result<(), Failure> {
+    pub fn types(&mut self, others: &Others, linked: &Snapshot, found: &FoundHalos<'_>) -> Result<(), Failure> {
         others.write(self.args, self.folder, linked, found, self.outputs)
     }
 

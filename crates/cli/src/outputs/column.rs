@@ -20,7 +20,7 @@ pub enum Column {
 impl Column {
     /// Returns the format for a name. `-`, standard output, is text. The format of a link without an ending, such as
     /// /dev/stdout, is that of its target. A pipe or a device without an ending gets an array.
-    pub fn of(option: &str, path: &Path) -> Result<Self, Failure> {
+    pub fn new(option: &str, path: &Path) -> Result<Self, Failure> {
         if path.as_os_str() == "-" {
             return Ok(Self::Csv);
         }

@@ -39,7 +39,7 @@ impl ListedFile {
     }
 
     /// Returns the entry of an output. `None` if the output is not in the folder.
-    fn of(folder: &Path, path: &Path, bytes: Option<u64>) -> Option<Self> {
+    fn new(folder: &Path, path: &Path, bytes: Option<u64>) -> Option<Self> {
         let name = path.file_name().filter(|_| path.parent() == Some(folder))?.to_str()?;
         Some(Self { name: name.into(), bytes })
     }
@@ -123,7 +123,7 @@ impl Folder {
 
     /// Returns the entries of those outputs, given with their sizes, that are in this folder.
     pub fn entries(&self, sizes: &[(&Path, u64)]) -> Vec<ListedFile> {
-        sizes.iter().filter_map(|&(path, bytes)| ListedFile::of(&self.path, path, Some(bytes))).collect()
+        sizes.iter().filter_map(|&(path, bytes)| ListedFile::new(&self.path, path, Some(bytes))).collect()
     }
 
     /// Creates the summary of an incomplete run, which also lists the files of the earlier run.
@@ -169,7 +169,7 @@ impl Folder {
                 if path.exists() {
                     committed.kept.push(format!("{} (changed since an earlier run wrote it)", entry.name));
                 }
-            } else if inputs.contain(&Identity::of_output(&path)) {
+            } else if inputs.contain(&Identity::from_output(&path)) {
                 committed.kept.push(format!("{} (the input)", entry.name));
             } else {
                 fs::remove_file(&path).map_err(|error| {

@@ -24,7 +24,7 @@ pub struct Identity {
 
 impl Identity {
     /// Returns the file of an output. `-` is standard output.
-    pub fn of_output(path: &Path) -> Self {
+    pub fn from_output(path: &Path) -> Self {
         if path.as_os_str() == STANDARD {
             return Self { path: path.to_path_buf(), inode: standard(1, |_| true) };
         }
@@ -32,11 +32,11 @@ impl Identity {
     }
 
     /// Returns the file of an input. `-` is the file that standard input is redirected from.
-    pub fn of_input(path: &Path) -> Self {
+    pub fn from_input(path: &Path) -> Self {
         if path.as_os_str() == STANDARD {
             return Self { path: PathBuf::from("standard input"), inode: standard(0, fs::Metadata::is_file) };
         }
-        Self::of_output(path)
+        Self::from_output(path)
     }
 
     /// Returns `true` if both are the same file. /dev/null is never the same, so that it can be named for several
@@ -130,11 +130,11 @@ pub struct Inputs(Vec<Identity>);
 
 impl Inputs {
     /// Returns all files of the given snapshots, tables and arrays, and the files beside them that are read, too.
-    pub fn of<P: AsRef<Path>>(paths: impl IntoIterator<Item = P>) -> Self {
+    pub fn from_paths<P: AsRef<Path>>(paths: impl IntoIterator<Item = P>) -> Self {
         let files = |path: P| {
             let path = path.as_ref();
             let own = if path.as_os_str() == STANDARD { vec![path.to_path_buf()] } else { ropewalk_io::parts(path) };
-            own.into_iter().chain(ropewalk_io::companions(path)).map(|file| Identity::of_input(&file))
+            own.into_iter().chain(ropewalk_io::companions(path)).map(|file| Identity::from_input(&file))
         };
         Self(paths.into_iter().flat_map(files).collect())
     }
@@ -151,7 +151,8 @@ mod tests {
 
     #[test]
     fn names_of_one_file() {
-        let is_same = |a: &str, b: &str| Identity::of_output(Path::new(a)).is_same(&Identity::of_output(Path::new(b)));
+        let is_same =
+            |a: &str, b: &str| Identity::from_output(Path::new(a)).is_same(&Identity::from_output(Path::new(b)));
         for (a, b) in [
             ("Cargo.toml", "./Cargo.toml"),
             ("Cargo.toml", "src/../Cargo.toml"),

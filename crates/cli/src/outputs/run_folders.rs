@@ -49,9 +49,9 @@ impl Outputs {
 
     /// Adds a file for the summary of all runs, unless it is the `summary.json` of the only folder.
     pub fn add_summary(&mut self, json: &Path) -> Result<(), Failure> {
-        let identity = Identity::of_output(json);
+        let identity = Identity::from_output(json);
         match &self.folders[..] {
-            [one] if Identity::of_output(&one.path().join(SUMMARY)).is_same(&identity) => Ok(()),
+            [one] if Identity::from_output(&one.path().join(SUMMARY)).is_same(&identity) => Ok(()),
             _ => self.add(json),
         }
     }

@@ -314,7 +314,7 @@ fn a_snapshot() {
         .fudge(3.0)
         .fudge_epsilon(0.01)
         .alpha(2.0)
-        .selection(ropewalk::SubhaloSelection::Density)
+        .selection(ropewalk::halo::SubhaloSelection::Density)
         .min_members(30)
         .periodic(32.0)
         .run(table.rows::<3>().unwrap())

@@ -55,7 +55,7 @@ fn two_moons() {
         "dimensions      2, 64-bit floats",
         "box             open",
         "eps             0.15",
-        "min_pts         5",
+        "min_samples     5",
         "clusters        2",
         "core            400 (99.0%)",
         "border          0 (0.0%)",
@@ -85,7 +85,7 @@ fn kdist_finds_an_eps_for_the_moons() {
     let [out, png, svg] = ["kdist.npy", "kdist.png", "kdist.SVG"].map(|name| scratch.path(name).display().to_string());
     let printed = program("kdist", &file, &["--k", "4", "--out", &out, "--plot", &png]).success();
     program("kdist", &file, &["--plot", &svg]).success();
-    has_line(&printed, "k               4, for min_pts 5");
+    has_line(&printed, "k               4, for min_samples 5");
     assert!(["  1%", " 50%", "100%", "neighbours"].iter().all(|part| printed.contains(part)), "{printed}");
     let sorted: Vec<f64> = npy(Path::new(&out));
     assert_eq!(sorted.len(), 404);
@@ -114,9 +114,10 @@ fn what_k_counts() {
         let mut sorted: Vec<f64> = npy(Path::new(&out));
         sorted.sort_by(f64::total_cmp);
         assert_eq!(sorted, expected, "k {k} {periodic:?}");
-        // A point is core if and only if its distance is at most eps. min_pts also counts the point itself.
-        let min_pts = (k.parse::<usize>().unwrap() + 1).to_string();
-        let printed = program("dbscan", &file, &[&["--eps", "1", "--min-pts", &min_pts], periodic].concat()).success();
+        // A point is core if and only if its distance is at most eps. min_samples also counts the point itself.
+        let min_samples = (k.parse::<usize>().unwrap() + 1).to_string();
+        let printed =
+            program("dbscan", &file, &[&["--eps", "1", "--min-pts", &min_samples], periodic].concat()).success();
         let core = sorted.iter().filter(|&&distance| distance <= 1.0).count();
         assert!(printed.contains(&format!("\ncore            {core} (")), "{printed}");
     }
@@ -172,7 +173,7 @@ fn bad_input() {
         (&["--eps", "-1", "--min-pts", "3"][..], "eps is -1; it must be finite and not negative"),
         (&["--eps", "NaN", "--min-pts", "3"], "eps is NaN"),
         (&["--eps", "inf", "--min-pts", "3"], "eps is inf"),
-        (&["--eps", "1", "--min-pts", "0"], "min_pts is 0; it must be at least 1"),
+        (&["--eps", "1", "--min-pts", "0"], "min_samples is 0; it must be at least 1"),
         (&["--eps", "1", "--min-pts", "3", "--periodic", "0"], "axis 0 is 0"),
         (&["--eps", "3", "--min-pts", "3", "--periodic", "5.5"], "at least twice eps"),
     ] {

@@ -4,7 +4,8 @@ use std::fs;
 use std::path::Path;
 
 use npyz::NpyFile;
-use ropewalk::{ClusterSelection, Hdbscan, Ties};
+use ropewalk::Hdbscan;
+use ropewalk::cluster::{ClusterSelection, Ties};
 use ropewalk_io::{Points, Table, write_npy};
 
 use crate::clusters::moons;
@@ -170,6 +171,19 @@ fn little_or_nothing() {
 }
 
 #[test]
+fn clusters_have_five_points_by_default_as_in_scikit_learn() {
+    let scratch = Scratch::new();
+    let file = moons(&scratch);
+    let labels = ["a.npy", "b.npy"].map(|name| scratch.path(name));
+    hdbscan(&file, &["--out", &labels[0].display().to_string()]).success();
+    // The options have scikit-learn's names, too.
+    let chosen = ["--min-cluster-size", "5", "--cluster-selection-method", "eom", "--cluster-selection-epsilon", "0"];
+    hdbscan(&file, &[&chosen[..], &["--out", &labels[1].display().to_string()]].concat()).success();
+    let [by_default, chosen] = labels.map(|path| fs::read(path).unwrap());
+    assert!(by_default == chosen);
+}
+
+#[test]
 fn bad_input() {
     let scratch = Scratch::new();
     let file = moons(&scratch);
@@ -216,8 +230,7 @@ fn bad_input() {
     let empty = scratch.write("empty.npy", "");
     assert!(hdbscan(&empty, &["--min-cluster-size", "2"]).error().contains("empty.npy"));
     for arguments in [
-        &["hdbscan", "x"][..],
-        &["hdbscan", "x", "--min-cluster-size", "some"],
+        &["hdbscan", "x", "--min-cluster-size", "some"][..],
         &["hdbscan", "x", "--min-cluster-size", "5", "--method", "best"],
         &["hdbscan", "x", "--min-cluster-size", "5", "--ties", "none"],
     ] {

@@ -4,7 +4,8 @@ use std::fs;
 use std::path::Path;
 
 use npyz::NpyFile;
-use ropewalk::{Hop, KernelDensity};
+use ropewalk::Hop;
+use ropewalk::cluster::KernelDensity;
 use ropewalk_io::{Points, ReadOptions};
 
 use crate::program::{Scratch, halos, sample};

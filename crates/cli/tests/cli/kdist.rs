@@ -1,5 +1,5 @@
 //! The guarantee of `ropewalk kdist`: exactly the points with a distance of at most eps are core with
-//! `min_pts = k + 1`.
+//! `min_samples = k + 1`.
 
 use std::fs;
 

@@ -130,7 +130,8 @@ fn projections_are_those_of_one_process() {
 }
 
 #[test]
-fn halos_by_hop_are_those_of_one_process() {
+#[ignore = "wide"]
+fn wide_halos_by_hop_are_those_of_one_process() {
     let scratch = Scratch::new();
     let (one, many) = (scratch.path("one"), scratch.path("many"));
     let options = ["--finder", "hop", "--density", "--no-pictures"];

@@ -53,11 +53,11 @@ fn labels_of_p3m_128() {
 }
 
 /// Asserts that `ropewalk dbscan` has the labels of scikit-learn, with each algorithm, with one and with two threads.
-fn assert_clusters(snapshot: &Path, eps: &str, min_pts: &str, expected: &[i32]) {
+fn assert_clusters(snapshot: &Path, eps: &str, min_samples: &str, expected: &[i32]) {
     for (algorithm, threads) in [("auto", "1"), ("fdbscan", "2"), ("densebox", "2")] {
         let scratch = Scratch::new();
         let out = scratch.path("labels.npy");
-        let options = ["--eps", eps, "--min-pts", min_pts, "--algorithm", algorithm, "--threads", threads, "--out"];
+        let options = ["--eps", eps, "--min-pts", min_samples, "--algorithm", algorithm, "--threads", threads, "--out"];
         let arguments = ["dbscan".as_ref(), snapshot.as_os_str()].into_iter().chain(options.map(AsRef::as_ref));
         run(arguments.chain([out.as_os_str()])).success();
         let wrong = npy(&out).iter().zip(expected).position(|(ours, theirs)| ours != theirs);
@@ -68,9 +68,9 @@ fn assert_clusters(snapshot: &Path, eps: &str, min_pts: &str, expected: &[i32]) 
 
 #[test]
 fn clusters_of_p3m_64() {
-    for (eps, min_pts) in [("0.1", "5"), ("0.1", "10"), ("0.15", "40")] {
-        let expected = npy(&root().join(format!("tests/data/p3m_64_dbscan_eps{eps}_min{min_pts}.npy")));
-        assert_clusters(&root().join("data/p3m_64.gadget2"), eps, min_pts, &expected);
+    for (eps, min_samples) in [("0.1", "5"), ("0.1", "10"), ("0.15", "40")] {
+        let expected = npy(&root().join(format!("tests/data/p3m_64_dbscan_eps{eps}_min{min_samples}.npy")));
+        assert_clusters(&root().join("data/p3m_64.gadget2"), eps, min_samples, &expected);
     }
 }
 

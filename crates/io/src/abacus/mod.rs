@@ -133,7 +133,7 @@ impl Scan {
             omega_lambda: header("Omega_DE"),
             h: header("H0").filter(|&h| h > 0.0).map(|h| h / 100.0),
         };
-        let expansion = Expansion::of(|names| Ok(names.iter().find_map(|name| header(name))))?;
+        let expansion = Expansion::new(|names| Ok(names.iter().find_map(|name| header(name))))?;
         let packing = match (name, header("VelZSpace_to_kms")) {
             ("rvint", _) => Packing::Rvint,
             (_, Some(velocity)) => Packing::Pack9(velocity),
@@ -233,7 +233,7 @@ fn read(path: &Path, reading: &Reading<'_>) -> Result<Snapshot> {
     let unit = options.velocity_unit.unwrap_or(VelocityUnit::KM_S);
     let factor = options.velocity_factor(unit, scan.redshift, None).map_err(|error| Error::file(path, error))?;
     let vectors = |pieces: Vec<Box<dyn RowSource<f32> + '_>>| -> Result<Points> {
-        Ok(Points::F32(Table::of(3, fill(reading, path, 3, &pieces)?)))
+        Ok(Points::F32(Table::from_valid(3, fill(reading, path, 3, &pieces)?)))
     };
     let (positions, velocities, rows) = match scan.pack9(path, reading)? {
         None => {

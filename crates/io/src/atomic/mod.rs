@@ -102,7 +102,7 @@ impl AtomicFile {
         Ok(Self { name, out, temporary, is_stdout, is_closed: false, written: 0 })
     }
 
-    /// The path passed to `create`.
+    /// Returns the path passed to `create`.
     pub fn path(&self) -> &Path {
         &self.name
     }
@@ -118,7 +118,7 @@ impl AtomicFile {
         self.is_closed
     }
 
-    /// The number of bytes written so far.
+    /// Returns the number of bytes written so far.
     pub fn written(&self) -> u64 {
         self.written
     }

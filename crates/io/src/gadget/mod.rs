@@ -144,7 +144,7 @@ fn read(path: &Path, reading: &Reading<'_>) -> Result<Snapshot> {
     let factor = factor.map_err(|error| Error::file(path, error))?;
     let velocity = Some(VelocityUnit { is_internal: false, ..velocity_unit });
     let columns = Columns { path, reading, parts: &parts, types: &types };
-    let none = Points::F32(Table::of(3, Vec::new()));
+    let none = Points::F32(Table::from_valid(3, Vec::new()));
     let masses = if options.masses { columns.masses(&header)? } else { Masses::Unknown };
     // A corrupt block of masses is reported only where the mass is used.
     let matter = columns.matter(&masses, counts.len() == types.len()).unwrap_or_else(|_| Some(TotalMass::broken()));
@@ -234,11 +234,11 @@ impl<'a> Columns<'a> {
             None => None,
             Some(4) => {
                 let data = self.gather(field, move |x: f32| (f64::from(x) * factor) as f32)?;
-                Some(Points::F32(Table::of(3, data)))
+                Some(Points::F32(Table::from_valid(3, data)))
             }
             Some(_) => {
                 let data = self.gather(field, move |x: f64| x * factor)?;
-                Some(Points::F64(Table::of(3, data)))
+                Some(Points::F64(Table::from_valid(3, data)))
             }
         })
     }
@@ -285,7 +285,7 @@ impl<'a> Columns<'a> {
             && is_all_types
             && self.reading.keep.is_all()
         {
-            return Ok(Some(TotalMass { share: Some(MassSum::of(own)), ..TotalMass::default() }));
+            return Ok(Some(TotalMass { share: Some(MassSum::from_values(own)), ..TotalMass::default() }));
         }
         let mut matter = TotalMass::default();
         for part in self.parts {

@@ -12,14 +12,15 @@ use crate::number_types::{Word, foreign};
 use crate::species::Species;
 use crate::{Masses, Points, gadget};
 
-/// Options for writing a snapshot. The default is one little-endian file of `SnapFormat` 1 at a = 1, without a box.
+/// Options for writing a Gadget-2 snapshot. The default is one little-endian file of `SnapFormat` 1 at a = 1, without a
+/// box.
 #[derive(Debug, Clone, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(default))]
 #[non_exhaustive]
 pub struct GadgetOptions {
     /// If `true`, a label precedes each block (`SnapFormat` 2).
     pub labels: bool,
-    /// If `true`, the most significant byte comes first.
+    /// If `true`, the most significant byte of each number comes first; otherwise last.
     pub big_endian: bool,
     /// If `true`, ids have 64 bits instead of 32.
     pub wide_ids: bool,
@@ -28,9 +29,9 @@ pub struct GadgetOptions {
     /// The scale factor a. If the redshift is 1/a - 1, velocities are divided by the square root of a, as the format
     /// requires.
     pub time: f64,
-    /// The redshift.
+    /// The redshift in the header.
     pub redshift: f64,
-    /// The side of the periodic box.
+    /// The side of the periodic box, in the unit of the positions; `None` for no box.
     pub box_size: Option<f64>,
     /// The matter density at a = 1, in units of the critical density.
     pub omega_m: f64,
@@ -41,70 +42,73 @@ pub struct GadgetOptions {
 }
 
 impl GadgetOptions {
-    /// Sets [`GadgetOptions::labels`].
+    /// Selects `SnapFormat` 2 if `true`, in which a label precedes each block, otherwise `SnapFormat` 1. Default:
+    /// `false`.
     #[must_use]
     pub fn labels(mut self, labels: bool) -> Self {
         self.labels = labels;
         self
     }
 
-    /// Sets [`GadgetOptions::big_endian`].
+    /// Selects the byte order: the most significant byte first if `true`, otherwise last. Default: `false`.
     #[must_use]
     pub fn big_endian(mut self, big_endian: bool) -> Self {
         self.big_endian = big_endian;
         self
     }
 
-    /// Sets [`GadgetOptions::wide_ids`].
+    /// Selects ids of 64 bits if `true`, otherwise of 32 bits. Default: `false`.
     #[must_use]
     pub fn wide_ids(mut self, wide_ids: bool) -> Self {
         self.wide_ids = wide_ids;
         self
     }
 
-    /// Sets [`GadgetOptions::files`].
+    /// Sets the number of files, at least 1. With more than one, their names are `path.0`, `path.1`, and so on.
+    /// Default: 1.
     #[must_use]
     pub fn files(mut self, files: u32) -> Self {
         self.files = files;
         self
     }
 
-    /// Sets [`GadgetOptions::time`].
+    /// Sets the scale factor a. If the redshift is 1/a - 1, velocities are divided by the square root of a, as the
+    /// format requires. Default: 1.
     #[must_use]
     pub fn time(mut self, time: f64) -> Self {
         self.time = time;
         self
     }
 
-    /// Sets [`GadgetOptions::redshift`].
+    /// Sets the redshift in the header. Default: 0.
     #[must_use]
     pub fn redshift(mut self, redshift: f64) -> Self {
         self.redshift = redshift;
         self
     }
 
-    /// Sets [`GadgetOptions::box_size`].
+    /// Sets the side of the periodic box, in the unit of the positions. Default: no box, which is stored as 0.
     #[must_use]
     pub fn box_size(mut self, box_size: f64) -> Self {
         self.box_size = Some(box_size);
         self
     }
 
-    /// Sets [`GadgetOptions::omega_m`].
+    /// Sets the matter density at a = 1 in the header, in units of the critical density. Default: 0.
     #[must_use]
     pub fn omega_m(mut self, omega_m: f64) -> Self {
         self.omega_m = omega_m;
         self
     }
 
-    /// Sets [`GadgetOptions::omega_lambda`].
+    /// Sets the density of the cosmological constant in the header, in units of the critical density. Default: 0.
     #[must_use]
     pub fn omega_lambda(mut self, omega_lambda: f64) -> Self {
         self.omega_lambda = omega_lambda;
         self
     }
 
-    /// Sets [`GadgetOptions::hubble`].
+    /// Sets the Hubble constant in the header, in 100 km/s/Mpc. Default: 0.
     #[must_use]
     pub fn hubble(mut self, hubble: f64) -> Self {
         self.hubble = hubble;
@@ -129,7 +133,7 @@ impl Default for GadgetOptions {
     }
 }
 
-/// Writes a snapshot of the given species, in ascending order of type.
+/// Writes a Gadget-2 snapshot of the given species, in ascending order of type.
 ///
 /// Each file is written under a temporary name, and renamed when it is complete.
 ///

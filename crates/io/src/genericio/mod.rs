@@ -336,7 +336,7 @@ fn read(path: &Path, reading: &Reading<'_>) -> Result<Snapshot> {
     if let Some(mass) = variables.mass.filter(|_| options.masses) {
         let pieces = columns(&[mass])?;
         let own = gather(reading, path, &pieces, 1.0 / reading.keep.fraction)?;
-        let share = if reading.keep.is_all() { MassSum::of(&own) } else { sum(reading, &pieces.concat())? };
+        let share = if reading.keep.is_all() { MassSum::from_values(&own) } else { sum(reading, &pieces.concat())? };
         masses = Masses::Each(own);
         let share = Some(share);
         matter = reading.matter(TotalMass { share, ..TotalMass::default() });

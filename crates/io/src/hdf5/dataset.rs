@@ -43,14 +43,14 @@ impl File {
     /// Returns the column of a dataset, without reading its numbers; `None` if the dataset does not exist.
     pub(super) fn column(&self, group: &str, name: &str) -> Result<Option<Column>> {
         match self.dataset(group, name)? {
-            Some(dataset) => Column::of(self, &format!("{group}/{name}"), &dataset).map(Some),
+            Some(dataset) => Column::new(self, &format!("{group}/{name}"), &dataset).map(Some),
             None => Ok(None),
         }
     }
 }
 
 impl Column {
-    pub(super) fn of(file: &File, name: &str, dataset: &Dataset) -> Result<Self> {
+    pub(super) fn new(file: &File, name: &str, dataset: &Dataset) -> Result<Self> {
         let shape = Shape::of(dataset).map_err(|what| file.error(format!("{name} {what}")))?;
         Self::with_shape(file, name, dataset, shape)
     }

@@ -175,13 +175,13 @@ impl Fields<'_> {
                 let factor = factor(k);
                 move |x| (x * factor) as f32
             })?;
-            Points::F32(Table::of(3, data))
+            Points::F32(Table::from_valid(3, data))
         } else {
             let data = self.gather(columns, |k| {
                 let factor = factor(k);
                 move |x| x * factor
             })?;
-            Points::F64(Table::of(3, data))
+            Points::F64(Table::from_valid(3, data))
         }))
     }
 
@@ -327,7 +327,7 @@ impl Fields<'_> {
     pub(super) fn matter(&self, types: &[u8], read: &Masses, unit: Option<MassUnit>) -> Option<f64> {
         let (mut read, is_whole) = match read {
             Masses::Each(own) if self.reading.keep.is_all() && types == self.types => {
-                let matter = TotalMass { share: Some(MassSum::of(own)), ..TotalMass::default() };
+                let matter = TotalMass { share: Some(MassSum::from_values(own)), ..TotalMass::default() };
                 return self.reading.matter(matter);
             }
             Masses::Each(all) => (all.as_slice(), self.reading.keeps_all()),
@@ -339,7 +339,7 @@ impl Fields<'_> {
             if is_read {
                 let (own, rest) = read.split_at_checked(piece.rows as usize)?;
                 read = rest;
-                matter.share(&MassSum::of(own));
+                matter.share(&MassSum::from_values(own));
                 continue;
             }
             let mass = self.mass(piece).ok()??;
@@ -350,7 +350,7 @@ impl Fields<'_> {
             match mass {
                 Mass::One(mass) => matter.known.add_times(mass, piece.rows),
                 Mass::Each(_) if !self.reading.options.masses => return None,
-                Mass::Each(column) => matter.share(&self.sum(&column).unwrap_or_else(|_| MassSum::broken())),
+                Mass::Each(column) => matter.share(&self.sum(&column).unwrap_or_else(|_| MassSum::non_finite())),
             }
         }
         self.reading.matter(matter)
@@ -361,7 +361,7 @@ impl Fields<'_> {
         let (step, all) = (self.floats(column, |x: f64| x)?.band().max(1), column.shape.rows);
         let share = self.reading.share(all.div_ceil(step));
         let rows = share.start * step..share.end.saturating_mul(step).min(all);
-        let sums = self.fold(column, rows, MassSum::of)?;
+        let sums = self.fold(column, rows, MassSum::from_values)?;
         Ok(sums.iter().fold(MassSum::default(), |mut all, sum| {
             all.merge(sum);
             all

@@ -293,7 +293,7 @@ impl MetadataGroups<'_> {
         if let Some(z) = redshift.filter(|z| !(z.is_finite() && *z > -1.0)) {
             return Err(self.error(format!("has redshift {z}; it must be above -1")));
         }
-        Ok(Epoch::of(&EpochEntries {
+        Ok(Epoch::new(&EpochEntries {
             is_comoving: self.number(&["ComovingIntegrationOn", "Cosmological run"])?.map(|flag| flag != 0.0),
             // The times of EAGLE and SWIFT are times, so these codes name the scale factor as well.
             scale_factor: self.number(&["Scale-factor", "ExpansionFactor"])?,
@@ -394,7 +394,7 @@ impl Header {
         let (dialect, code) = said.code(has_swift_units)?;
         let background = said.background()?;
         let epoch = said.epoch(&background)?;
-        let expansion = Expansion::of(|names| said.number(names))?;
+        let expansion = Expansion::new(|names| said.number(names))?;
         let mut notes: Vec<String> = expansion.note(&background, epoch.redshift).into_iter().collect();
         let datasets = file.datasets(GROUPS[0])?;
         if !datasets.is_empty() {

@@ -110,7 +110,7 @@ fn read(path: &Path, reading: &Reading<'_>) -> Result<Snapshot> {
     let all: Vec<u8> = counts.iter().map(|&(particle_type, _)| particle_type).collect();
     let fields = Fields { path, reading, parts: &parts, types: &types };
 
-    let none = Points::F32(Table::of(3, vec![]));
+    let none = Points::F32(Table::from_valid(3, vec![]));
     let positions = fields.needed(COORDINATES, 3)?;
     let mut left_out = vec![];
     let velocities =

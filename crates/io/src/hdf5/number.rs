@@ -98,6 +98,16 @@ impl Number {
         Ok(Self { size, big_endian, kind })
     }
 
+    /// Returns `true` if a datatype message ends before its properties do.
+    pub(super) fn is_cut_off(message: &[u8]) -> bool {
+        let properties = match message.first().map(|byte| byte & 15) {
+            Some(0) => 4,
+            Some(1) => 12,
+            _ => 0,
+        };
+        message.len() < 8 + properties
+    }
+
     /// Returns the NumPy name of the type as which the number is read: `f32`, `u64`.
     pub(super) fn name(&self) -> String {
         match self.kind {
@@ -332,5 +342,11 @@ mod tests {
             assert!(Number::parse(&bad).is_err());
         }
         assert_eq!(Number::parse(&[0x13, 0, 0, 0, 8, 0, 0, 0]).unwrap_err(), "holds strings, not numbers");
+        // Only messages that end too early are damaged.
+        let whole = message(0, 4, 0, 32);
+        assert!(!Number::is_cut_off(&whole) && !Number::is_cut_off(&message(0, 3, 0, 24)));
+        for length in 0..whole.len() {
+            assert!(Number::is_cut_off(&whole[..length]) && Number::parse(&whole[..length]).is_err(), "{length}");
+        }
     }
 }

@@ -6,7 +6,7 @@ use ropewalk::Result;
 
 use crate::hdf5::dataset::Column;
 use crate::hdf5::fields::{Fields, IDS, Piece, VELOCITIES, group};
-use crate::hdf5::shape::Shape;
+use crate::hdf5::shape::{Shape, Unreadable};
 
 /// A field that is read if it exists.
 pub(super) struct OptionalField<'a> {
@@ -38,7 +38,8 @@ impl Piece<'_> {
                     Some("must hold floats, but holds whole numbers".into())
                 }
                 Ok(_) => None,
-                Err(why) => Some(why).filter(|why| !why.contains("damaged") && !why.contains("cut off")),
+                Err(Unreadable::Damaged(_)) => None,
+                Err(Unreadable::Unsupported(why)) => Some(why),
             };
             return Ok(why.map(|why| format!("{group}/{name} {why}")));
         }

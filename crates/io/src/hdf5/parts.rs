@@ -35,7 +35,7 @@ struct Name {
 }
 
 impl Name {
-    fn of(path: &Path) -> Option<Self> {
+    fn from_path(path: &Path) -> Option<Self> {
         let name = path.file_name()?.to_str()?;
         let folder = path.parent().unwrap_or(Path::new("")).to_path_buf();
         let (stem, end) = match name.rsplit_once('.') {
@@ -57,7 +57,7 @@ impl Name {
 
 /// Returns the parts of the split snapshot that `path` belongs to by its name; empty if its name has no part number.
 pub(super) fn named(path: &Path) -> Vec<PathBuf> {
-    let name = Name::of(path).filter(|name| name.number.is_some() && name.end.is_some());
+    let name = Name::from_path(path).filter(|name| name.number.is_some() && name.end.is_some());
     let Some(name) = name else { return vec![] };
     (0..=u32::MAX).map(|k| name.part(k)).take_while(|part| part.is_file()).collect()
 }
@@ -65,7 +65,7 @@ pub(super) fn named(path: &Path) -> Vec<PathBuf> {
 /// Returns the parts of which `path`, by its name, is the virtual file that SWIFT creates. For `snap.hdf5`, these are
 /// `snap.0.hdf5`, `snap.1.hdf5`, and so on, beside it or in a folder named `snap`.
 pub(super) fn viewed(path: &Path) -> Vec<PathBuf> {
-    let name = Name::of(path).filter(|name| name.number.is_none() && name.end.is_some());
+    let name = Name::from_path(path).filter(|name| name.number.is_none() && name.end.is_some());
     let Some(name) = name else { return vec![] };
     let inside = Name { folder: name.folder.join(&name.base), ..name.clone() };
     let Some(found) = [name, inside].into_iter().find(|name| name.part(0).is_file()) else { return vec![] };
@@ -80,7 +80,8 @@ pub(super) fn first(path: &Path) -> Option<PathBuf> {
     let ends = || EXTENSIONS.into_iter();
     let bare = ends().map(|end| PathBuf::from(format!("{text}.0.{end}")));
     let whole = ends().map(|end| PathBuf::from(format!("{text}.{end}")));
-    let less = Name::of(path).filter(|name| name.number.is_none() && name.end.is_some()).map(|name| name.part(0));
+    let less =
+        Name::from_path(path).filter(|name| name.number.is_none() && name.end.is_some()).map(|name| name.part(0));
     star.into_iter().chain(less).chain(bare).chain(whole).find(|file| file.is_file())
 }
 
@@ -122,7 +123,7 @@ pub(super) fn open_all(path: &Path, reading: &Reading<'_>) -> Result<Vec<Snapsho
         return Ok(parts);
     }
     let files = header.files;
-    let name = Name::of(path).filter(|name| name.number.is_some_and(|k| k < files));
+    let name = Name::from_path(path).filter(|name| name.number.is_some_and(|k| k < files));
     let Some(name) = name else {
         let last = files - 1;
         let message = format!(
@@ -141,7 +142,7 @@ pub(super) fn open_present(path: &Path, reading: &Reading<'_>) -> Result<(Vec<Sn
     if files == 1 || is_view(&file, &header)? {
         return Ok((open_all(path, reading)?, None));
     }
-    let Some(name) = Name::of(path).filter(|name| name.number.is_some_and(|k| k < files)) else {
+    let Some(name) = Name::from_path(path).filter(|name| name.number.is_some_and(|k| k < files)) else {
         let note = format!("one of {files} files of a snapshot; its name has no number, so the others are not found");
         return Ok((vec![SnapshotFile { file, header }], Some(note)));
     };
@@ -192,7 +193,7 @@ fn is_view(file: &File, header: &Header) -> Result<bool> {
 
 /// Opens the parts of a view, which have its name, in its folder or in a subfolder with its name.
 fn open_viewed(path: &Path, view: &Header, reading: &Reading<'_>) -> Result<Vec<SnapshotFile>> {
-    let Some(name) = Name::of(path) else {
+    let Some(name) = Name::from_path(path) else {
         return Err(Error::file(path, "has a name from which those of its parts cannot be derived"));
     };
     let inside = Name { folder: name.folder.join(&name.base), ..name.clone() };

@@ -1,7 +1,7 @@
 //! NumPy `.npy` arrays: reading of points, and writing of points and labels.
 //!
-//! - in: N x D (1 to 10) or N floats of 16 to 64 bits, or integers of 8 to 64 bits, in either byte order, in C or
-//!   Fortran order. Or N records with named fields, see `records`
+//! - in: an array of N x D (1 to 10) or N numbers, in C or Fortran order. Numbers are floats of 16 to 64 bits or
+//!   integers of 8 to 64 bits, in either byte order. Or N records with named fields, see `records`
 //! - out: a [`Snapshot`] with only points; integers become 64-bit floats, which represent them exactly up to 2^53
 //! - cost: one pass in parallel, or one per column if columns are chosen or stored one after the other
 //! - source: NumPy enhancement proposal 1
@@ -48,7 +48,7 @@ impl FileFormat for Npy {
     }
 
     fn inspect(&self, path: &Path, reading: &Reading<'_>) -> Result<Contents> {
-        Ok(Contents::of_table(path, &read(path, reading)?))
+        Ok(Contents::from_table(path, &read(path, reading)?))
     }
 }
 

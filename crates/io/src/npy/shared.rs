@@ -112,12 +112,12 @@ impl<'a> SharedNpy<'a> {
         Ok(Self { ranks, path: path.to_path_buf(), temporary, file, first, rows, width: width.unwrap_or(1), len })
     }
 
-    /// The final path of the array.
+    /// Returns the final path of the array.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// The length of the complete file in bytes.
+    /// Returns the length of the complete file in bytes.
     pub fn bytes(&self) -> u64 {
         self.len
     }
@@ -141,7 +141,7 @@ impl<'a> SharedNpy<'a> {
         agree(self.ranks, written)
     }
 
-    /// On rank 0, renames the file to its final name; on other ranks, does nothing. Not collective, so that rank 0
+    /// Renames the file to its final name on rank 0, and does nothing on other ranks. Not collective, so that rank 0
     /// can commit several files together.
     ///
     /// # Errors
@@ -230,8 +230,8 @@ fn path_of(bytes: Vec<u8>) -> PathBuf {
 
 /// Writes rows into an existing array, from row `first` on. Other ranks may write other rows at the same time.
 ///
-/// Errors: the file does not exist or is not writable; it is not an array of this number type with these rows; the
-/// rows cannot be written, for example because the disk is full.
+/// Errors: the file does not exist or is not writable. It is not an array of this number type with these rows. The rows
+/// cannot be written, for example because the disk is full.
 fn write_rows<T: NpyNumber>(path: &Path, first: u64, values: &[T]) -> Result<()> {
     let mut source = Source::open(path)?;
     if source.prefix(MAGIC.len())? != MAGIC {

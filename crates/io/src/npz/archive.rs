@@ -148,7 +148,7 @@ impl<'a> Archive<'a> {
                     .map(|_| (self.path.to_path_buf(), at))
                     .map_err(|error| failed(&error));
             }
-            let temp_file = TempFile::of(file.take(size), self.path).map_err(|error| failed(&error))?;
+            let temp_file = TempFile::from_reader(file.take(size), self.path).map_err(|error| failed(&error))?;
             let path = temp_file.path().clone();
             temp_files.push(temp_file);
             Ok((path, 0))

@@ -211,6 +211,6 @@ impl ArrayRoles {
             (Role::Mass, self.masses.as_slice()),
             (Role::Type, self.types.as_slice()),
         ];
-        Role::of(array, &roles)
+        Role::from_column(array, &roles)
     }
 }

@@ -24,8 +24,8 @@ pub(super) enum Kind {
 }
 
 impl Kind {
-    pub(super) fn of(column: &ColumnDescriptor) -> Self {
-        let kind = Self::of_leaf(column);
+    pub(super) fn from_column(column: &ColumnDescriptor) -> Self {
+        let kind = Self::from_leaf(column);
         match kind {
             _ if column.max_rep_level() == 0 => kind,
             Self::Other(_) => Self::Other("lists"),
@@ -33,7 +33,7 @@ impl Kind {
         }
     }
 
-    fn of_leaf(column: &ColumnDescriptor) -> Self {
+    fn from_leaf(column: &ColumnDescriptor) -> Self {
         let logical = column.logical_type_ref();
         let converted = column.converted_type();
         if converted == ConvertedType::DECIMAL || matches!(logical, Some(LogicalType::Decimal { .. })) {

@@ -78,7 +78,7 @@ fn is_none(keys: &[String], value: &str) -> bool {
 }
 
 impl ParquetMetadata {
-    pub(super) fn of(path: &Path, metadata: &FileMetaData) -> Result<Self> {
+    pub(super) fn new(path: &Path, metadata: &FileMetaData) -> Result<Self> {
         let entries = || metadata.key_value_metadata().into_iter().flatten();
         let value = |key: &str| entries().find(|entry| entry.key == key)?.value.as_deref();
         let mut said = Self::default();

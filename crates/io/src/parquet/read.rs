@@ -52,9 +52,9 @@ impl Scan<'_> {
     fn points(&self, columns: &[usize], factor: f64, reading: &Reading<'_>) -> Result<Points> {
         let dim = columns.len();
         Ok(if columns.iter().all(|&column| self.kinds.get(column).is_some_and(|kind| kind.is_narrow_float())) {
-            Points::F32(Table::of(dim, self.gather(columns, factor, reading)?))
+            Points::F32(Table::from_valid(dim, self.gather(columns, factor, reading)?))
         } else {
-            Points::F64(Table::of(dim, self.gather(columns, factor, reading)?))
+            Points::F64(Table::from_valid(dim, self.gather(columns, factor, reading)?))
         })
     }
 

@@ -58,8 +58,9 @@ impl<'a> Scan<'a> {
         let metadata = file.metadata();
         let schema = metadata.file_metadata().schema_descr();
         let names: Vec<String> = schema.columns().iter().map(|column| name_of(column)).collect();
-        let said = ParquetMetadata::of(path, metadata.file_metadata())?;
-        let kinds = schema.columns().iter().zip(&names).map(|(column, name)| said.kind(name, Kind::of(column)));
+        let said = ParquetMetadata::new(path, metadata.file_metadata())?;
+        let kinds =
+            schema.columns().iter().zip(&names).map(|(column, name)| said.kind(name, Kind::from_column(column)));
         let kinds: Vec<Kind> = kinds.collect();
         let typed: Vec<TypedColumn> =
             names.into_iter().zip(&kinds).map(|(name, kind)| said.typed(name, *kind)).collect();
@@ -67,7 +68,7 @@ impl<'a> Scan<'a> {
             choose_typed(&typed, &reading.options.columns, reading).map_err(|message| Error::file(path, message))?;
         let header = match reading.reads_fields {
             true => ecsv::Header::default(),
-            false => ecsv::Header::of(path, &said.values, &columns.called())?,
+            false => ecsv::Header::new(path, &said.values, &columns.called())?,
         };
         let rows = metadata
             .row_groups()

@@ -151,9 +151,9 @@ impl Scan {
         let columns = self.parts.iter().flat_map(|(part, _)| names.iter().filter_map(|name| part.column(name)));
         let mut owners = columns.filter(|column| column.rows > 0).peekable();
         Ok(if owners.peek().is_some() && owners.all(|column| column.number == Number::F32) {
-            Points::F32(Table::of(dim, self.gather(path, reading, types, names, factor)?))
+            Points::F32(Table::from_valid(dim, self.gather(path, reading, types, names, factor)?))
         } else {
-            Points::F64(Table::of(dim, self.gather(path, reading, types, names, factor)?))
+            Points::F64(Table::from_valid(dim, self.gather(path, reading, types, names, factor)?))
         })
     }
 }

@@ -276,9 +276,9 @@ impl Cloud<'_> {
     fn points(&self, joined: Joined<'_>) -> Result<Points> {
         let dim = joined.slots.len();
         Ok(if joined.slots.iter().all(|slot| slot.is_narrow()) {
-            Points::F32(Table::of(dim, self.gather(joined)?))
+            Points::F32(Table::from_valid(dim, self.gather(joined)?))
         } else {
-            Points::F64(Table::of(dim, self.gather(joined)?))
+            Points::F64(Table::from_valid(dim, self.gather(joined)?))
         })
     }
 
@@ -411,5 +411,5 @@ fn header_of<'a>(
     for (name, value) in entries {
         known.push((vec!["meta".into(), name.clone()], value.clone()));
     }
-    ecsv::Header::of(path, &known, coordinates)
+    ecsv::Header::new(path, &known, coordinates)
 }

@@ -272,7 +272,7 @@ fn uncompressed(path: &Path, source: &mut Source, header: &Header, record: u64) 
     if data.len() as u64 != whole {
         return Err(source.error(format!("has compressed data of {} bytes; it must have {whole}", data.len())));
     }
-    TempFile::of(Cursor::new(data), path)
+    TempFile::from_reader(Cursor::new(data), path)
 }
 
 /// The format of PCD point clouds.

@@ -201,7 +201,7 @@ pub(super) fn sum(joined: &Joined<'_>) -> Result<MassSum> {
         let first = share.start + at.start as u64 * step;
         let mut values = vec![0.0; (share.end - first).min(step) as usize];
         joined.read(first, &mut values)?;
-        Ok(MassSum::of(&values))
+        Ok(MassSum::from_values(&values))
     });
     let mut total = MassSum::default();
     sums.into_iter().try_for_each(|sum| sum.map(|sum| total.merge(&sum)))?;

@@ -95,7 +95,7 @@ pub(super) fn finish(
 
 /// Describes a file from the points that were read from it.
 pub(super) fn inspect(path: &Path, snapshot: &Snapshot) -> Contents {
-    Contents { notes: snapshot.notes.clone(), ..Contents::of_table(path, snapshot) }
+    Contents { notes: snapshot.notes.clone(), ..Contents::from_table(path, snapshot) }
 }
 
 /// The lines of a file, read one at a time. Lines end with LF or CR LF, or with CR alone if the file has no LF.

@@ -15,7 +15,7 @@ pub(super) struct Epoch {
 }
 
 impl Epoch {
-    pub(super) fn of(snapshot: &Snapshot) -> Self {
+    pub(super) fn new(snapshot: &Snapshot) -> Self {
         match (&snapshot.header, snapshot.redshift) {
             (Some(header), Some(redshift)) if header.redshift == redshift => {
                 Self { time: header.time, redshift, is_comoving: header.is_comoving() }

@@ -35,14 +35,14 @@ fn root<'a>(path: &Path, snapshot: &'a Snapshot) -> Result<Group<'a>> {
             ));
         }
     }
-    let types = Types::of(snapshot, path)?;
-    let epoch = Epoch::of(snapshot);
+    let types = Types::new(snapshot, path)?;
+    let epoch = Epoch::new(snapshot);
     let universe = snapshot.universe(&UniverseOptions::default(), snapshot.box_size);
     let cgs = universe.units().and_then(|units| units.conversion(epoch.redshift, universe.h).ok());
     // Velocities are written in km/s, which programs assume if they ignore the units.
     let cgs = cgs.map(|mut conversion| {
         conversion.velocity = 1.0;
-        Cgs::of(&conversion)
+        Cgs::new(&conversion)
     });
     let velocity = universe.known_units().velocity.map(|_| VelocityUnit::KM_S);
     let stated = Stated { cgs, known: KnownUnits { velocity, ..universe.known_units() } };
@@ -141,7 +141,7 @@ fn particles<'a>(snapshot: &'a Snapshot, stretches: &[Range<usize>], epoch: Epoc
         let is_small = pieces.iter().copied().flatten().all(|&id| id <= u64::from(u32::MAX));
         let ids =
             if is_small { Dataset::converted(pieces, None, |id| id as u32) } else { Dataset::pieces(pieces, None) };
-        group.dataset("ParticleIDs", scale(ids, Quantity::Pure));
+        group.dataset("ParticleIDs", scale(ids, Quantity::Dimensionless));
     }
     if let Masses::Each(masses) = &snapshot.masses {
         let pieces = pieces(masses, 1, stretches);

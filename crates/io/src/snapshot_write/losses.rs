@@ -132,7 +132,7 @@ impl SnapshotFormat {
             Self::Parquet => true,
             _ => false,
         };
-        let written = if is_table { Names::of(snapshot).coordinates } else { plain(snapshot) };
+        let written = if is_table { Names::new(snapshot).coordinates } else { plain(snapshot) };
         let is_array = columns.iter().all(|name| POSITIONS.contains(&name.to_lowercase().as_str()));
         let is_same = columns.iter().map(|name| name.to_lowercase()).eq(written.iter().map(|name| name.to_lowercase()));
         let said = |names: &[String]| list(&names.iter().map(|name| shorten(name.as_bytes())).collect::<Vec<_>>());

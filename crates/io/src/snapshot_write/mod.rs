@@ -36,7 +36,7 @@ use crate::{GadgetOptions, Points, Snapshot, Table, TipsyOptions, write_gadget, 
 /// ```
 /// use ropewalk_io::SnapshotFormat;
 ///
-/// assert_eq!(SnapshotFormat::of("snap_005.hdf5")?, SnapshotFormat::GadgetHdf5);
+/// assert_eq!(SnapshotFormat::from_path("snap_005.hdf5")?, SnapshotFormat::GadgetHdf5);
 /// assert_eq!("gadget2".parse::<SnapshotFormat>()?, SnapshotFormat::Gadget2);
 /// # Ok::<(), ropewalk::Error>(())
 /// ```
@@ -88,7 +88,7 @@ impl SnapshotFormat {
     ///
     /// # Errors
     /// Another extension, or none.
-    pub fn of(path: impl AsRef<Path>) -> Result<Self> {
+    pub fn from_path(path: impl AsRef<Path>) -> Result<Self> {
         let path = path.as_ref();
         Self::ended(&ending(path)).ok_or_else(|| Error::file(path, format!("unknown extension; use {}", Self::known())))
     }
@@ -191,7 +191,7 @@ impl fmt::Display for SnapshotFormat {
 /// let mut snapshot = Snapshot::new(Points::F64(Table::new(3, vec![0.1, 0.2, 0.3])?));
 /// snapshot.ids = Some(vec![1 << 40]);
 /// let path = std::env::temp_dir().join("ropewalk_write_snapshot.ecsv");
-/// ropewalk_io::write_snapshot(&path, &snapshot, SnapshotFormat::of(&path)?)?;
+/// ropewalk_io::write_snapshot(&path, &snapshot, SnapshotFormat::from_path(&path)?)?;
 /// let back = ropewalk_io::read(&path, &ReadOptions::default())?;
 /// assert_eq!((back.points, back.ids), (snapshot.points, snapshot.ids));
 /// # std::fs::remove_file(&path).unwrap();
@@ -207,7 +207,7 @@ pub fn write_snapshot(path: impl AsRef<Path>, snapshot: &Snapshot, format: Snaps
     match format {
         SnapshotFormat::Gadget1 | SnapshotFormat::Gadget2 => {
             let velocities = velocities_in_km_s(snapshot);
-            let gathered = Types::of(snapshot, path)?.gathered(snapshot, velocities.as_deref());
+            let gathered = Types::new(snapshot, path)?.gathered(snapshot, velocities.as_deref());
             let species: Vec<_> = gathered.iter().map(types::Gathered::species).collect();
             write_gadget(path, &species, &gadget_options(snapshot, format))
         }
@@ -217,7 +217,7 @@ pub fn write_snapshot(path: impl AsRef<Path>, snapshot: &Snapshot, format: Snaps
         SnapshotFormat::Csv => stream(&|out| text::write(out, path, snapshot, false)),
         SnapshotFormat::Ecsv => stream(&|out| text::write(out, path, snapshot, true)),
         SnapshotFormat::Tipsy => {
-            let gathered = Types::of(snapshot, path)?.gathered(snapshot, snapshot.velocities.as_ref());
+            let gathered = Types::new(snapshot, path)?.gathered(snapshot, snapshot.velocities.as_ref());
             let species: Vec<_> = gathered.iter().map(types::Gathered::species).collect();
             write_tipsy(path, &species, &tipsy_options(snapshot))
         }
@@ -236,16 +236,16 @@ fn velocities_in_km_s(snapshot: &Snapshot) -> Option<Cow<'_, Points>> {
     Some(Cow::Owned(match velocities {
         Points::F32(table) => {
             let scaled = table.as_slice().iter().map(|&x| (f64::from(x) * factor) as f32);
-            Points::F32(Table::of(table.dim(), scaled.collect()))
+            Points::F32(Table::from_valid(table.dim(), scaled.collect()))
         }
         Points::F64(table) => {
-            Points::F64(Table::of(table.dim(), table.as_slice().iter().map(|&x| x * factor).collect()))
+            Points::F64(Table::from_valid(table.dim(), table.as_slice().iter().map(|&x| x * factor).collect()))
         }
     }))
 }
 
 fn gadget_options(snapshot: &Snapshot, format: SnapshotFormat) -> GadgetOptions {
-    let (epoch, background) = (Epoch::of(snapshot), snapshot.background);
+    let (epoch, background) = (Epoch::new(snapshot), snapshot.background);
     let mut options = GadgetOptions::default()
         .labels(format == SnapshotFormat::Gadget2)
         .wide_ids(snapshot.ids.iter().flatten().any(|&id| id > u64::from(u32::MAX)))
@@ -259,7 +259,7 @@ fn gadget_options(snapshot: &Snapshot, format: SnapshotFormat) -> GadgetOptions 
 }
 
 fn tipsy_options(snapshot: &Snapshot) -> TipsyOptions {
-    let mut options = TipsyOptions::default().time(Epoch::of(snapshot).time).background(snapshot.background);
+    let mut options = TipsyOptions::default().time(Epoch::new(snapshot).time).background(snapshot.background);
     (options.units, options.box_size) = (tipsy_units(snapshot), snapshot.box_size);
     options
 }

@@ -17,7 +17,7 @@ pub(super) struct Names {
 }
 
 impl Names {
-    pub(super) fn of(snapshot: &Snapshot) -> Self {
+    pub(super) fn new(snapshot: &Snapshot) -> Self {
         let kept = Self::with(snapshot, snapshot.columns.clone());
         let can_be_kept = kept.coordinates.len() == snapshot.points.dim()
             && kept.coordinates.iter().all(|name| may_name_a_column(name))

@@ -17,7 +17,7 @@ use crate::snapshot_write::types::Types;
 use crate::{Masses, Snapshot, npy};
 
 pub(super) fn write(out: &mut dyn Write, path: &Path, snapshot: &Snapshot) -> Result<()> {
-    let types = Types::of(snapshot, path)?;
+    let types = Types::new(snapshot, path)?;
     write_arrays(out, snapshot, &types).map_err(Error::write)
 }
 

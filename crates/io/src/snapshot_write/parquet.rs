@@ -16,10 +16,10 @@ use crate::snapshot_write::types::Types;
 use crate::{Masses, Snapshot, write_parquet};
 
 pub(super) fn write(out: &mut (dyn Write + Send), path: &Path, snapshot: &Snapshot) -> Result<()> {
-    let types = Types::of(snapshot, path)?;
+    let types = Types::new(snapshot, path)?;
     let universe = snapshot.universe(&UniverseOptions::default(), snapshot.box_size);
     // Velocities without a known unit are written as pure numbers.
-    let velocity = if universe.has_velocity_unit { Quantity::Velocity } else { Quantity::Pure };
+    let velocity = if universe.has_velocity_unit { Quantity::Velocity } else { Quantity::Dimensionless };
     let rows = 0..snapshot.points.len();
     let column = |(name, part): (String, ColumnContent)| {
         let (quantity, values) = match part {
@@ -32,7 +32,7 @@ pub(super) fn write(out: &mut (dyn Write + Send), path: &Path, snapshot: &Snapsh
                 let values = velocities.flat_map(|points| rows.clone().map(|row| component(points, row, axis)));
                 (velocity, Values::Numbers(values.collect()))
             }
-            ColumnContent::Id => (Quantity::Pure, Values::Integers(snapshot.ids.clone().unwrap_or_default())),
+            ColumnContent::Id => (Quantity::Dimensionless, Values::Integers(snapshot.ids.clone().unwrap_or_default())),
             ColumnContent::Mass => {
                 let values = match &snapshot.masses {
                     Masses::Equal(mass) => vec![*mass; rows.len()],
@@ -42,7 +42,7 @@ pub(super) fn write(out: &mut (dyn Write + Send), path: &Path, snapshot: &Snapsh
                 (Quantity::Mass, Values::Numbers(values))
             }
             ColumnContent::Type => {
-                (Quantity::Pure, Values::Integers(types.each().into_iter().map(u64::from).collect()))
+                (Quantity::Dimensionless, Values::Integers(types.each().into_iter().map(u64::from).collect()))
             }
         };
         Column::new(name, values).quantity(quantity)

@@ -13,7 +13,7 @@ use std::path::Path;
 use ropewalk::halo::UniverseOptions;
 use ropewalk::units::{Frame, KnownUnits, VelocityUnit};
 use ropewalk::{Error, Result};
-use ropewalk_table::columns::{Head, Meta, csv_name, write_header};
+use ropewalk_table::columns::{HeaderEntry, Meta, csv_name, write_header};
 
 use crate::snapshot_write::names::Names;
 use crate::snapshot_write::types::Types;
@@ -23,7 +23,7 @@ use crate::{Masses, Points, Snapshot};
 const MAX_AXES: usize = 3;
 
 pub(super) fn write(out: &mut dyn Write, path: &Path, snapshot: &Snapshot, is_enhanced: bool) -> Result<()> {
-    let types = Types::of(snapshot, path)?;
+    let types = Types::new(snapshot, path)?;
     let columns = columns(path, snapshot)?;
     write_lines(out, snapshot, &types, &columns, is_enhanced).map_err(Error::write)
 }
@@ -40,7 +40,7 @@ pub(super) enum ColumnContent {
 
 pub(super) fn columns(path: &Path, snapshot: &Snapshot) -> Result<Vec<(String, ColumnContent)>> {
     let dim = snapshot.points.dim();
-    let Names { coordinates, velocities: speeds } = Names::of(snapshot);
+    let Names { coordinates, velocities: speeds } = Names::new(snapshot);
     let numbered = |names: Vec<String>, part: fn(usize) -> ColumnContent| {
         names.into_iter().enumerate().map(move |(axis, name)| (name, part(axis)))
     };
@@ -72,7 +72,7 @@ fn write_lines(
     if is_enhanced {
         let universe = snapshot.universe(&UniverseOptions::default(), snapshot.box_size);
         let units = universe.known_units();
-        let heads: Vec<Head<'_>> = columns.iter().map(|(name, part)| head(name, *part, units)).collect();
+        let heads: Vec<HeaderEntry<'_>> = columns.iter().map(|(name, part)| head(name, *part, units)).collect();
         write_header(out, &heads, &meta(snapshot))?;
     }
     let names: Vec<String> = columns.iter().map(|(name, _)| csv_name(name)).collect();
@@ -135,7 +135,7 @@ impl fmt::Display for Exact {
     }
 }
 
-fn head(name: &str, part: ColumnContent, units: KnownUnits) -> Head<'_> {
+fn head(name: &str, part: ColumnContent, units: KnownUnits) -> HeaderEntry<'_> {
     let (unit, description) = match part {
         ColumnContent::Position(_) => {
             let frame = units.length.map(|unit| if unit.frame == Frame::Physical { "physical" } else { "comoving" });
@@ -153,7 +153,7 @@ fn head(name: &str, part: ColumnContent, units: KnownUnits) -> Head<'_> {
         ColumnContent::Type => "uint8",
         _ => "float64",
     };
-    Head { name, unit, datatype, description: description.into() }
+    HeaderEntry { name, unit, datatype, description: description.into() }
 }
 
 pub(super) fn meta(snapshot: &Snapshot) -> Vec<(&'static str, Meta)> {

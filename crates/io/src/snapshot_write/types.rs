@@ -14,7 +14,7 @@ pub(super) struct Types(BTreeMap<u8, Vec<Range<usize>>>);
 
 impl Types {
     /// Errors: the number of types, or the length of an array, differs from the number of points.
-    pub(super) fn of(snapshot: &Snapshot, path: &Path) -> Result<Self> {
+    pub(super) fn new(snapshot: &Snapshot, path: &Path) -> Result<Self> {
         let n = snapshot.points.len();
         let masses = if let Masses::Each(masses) = &snapshot.masses { masses.len() } else { n };
         let parts = [
@@ -112,7 +112,7 @@ fn values_of<'a, T: Copy>(values: &'a [T], width: usize, stretches: &[Range<usiz
 
 fn points_of<'a>(points: &'a Points, stretches: &[Range<usize>]) -> Cow<'a, Points> {
     fn of<T: Copy>(table: &Table<T>, stretches: &[Range<usize>]) -> Table<T> {
-        Table::of(table.dim(), values_of(table.as_slice(), table.dim(), stretches).into_owned())
+        Table::from_valid(table.dim(), values_of(table.as_slice(), table.dim(), stretches).into_owned())
     }
     if let [all] = stretches
         && *all == (0..points.len())

@@ -62,7 +62,7 @@ pub(super) struct ColumnKinds {
 }
 
 impl ColumnKinds {
-    pub(super) fn of(path: &Path, layout: &Layout, purpose: Purpose) -> Result<Self> {
+    pub(super) fn read(path: &Path, layout: &Layout, purpose: Purpose) -> Result<Self> {
         let refuse = |message: String| Error::file(path, message);
         let comments = layout.comments.clone();
         let mut survey = Self { rows: 0, columns: vec![ColumnSurvey::default(); layout.width], comments };

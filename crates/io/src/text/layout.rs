@@ -61,10 +61,10 @@ struct Start {
 
 impl Layout {
     /// Determines the layout of a file.
-    pub(super) fn of(path: &Path) -> Result<Self> {
+    pub(super) fn read(path: &Path) -> Result<Self> {
         let refuse = |message: String| Error::file(path, message);
         if let Some(arff) = Arff::read(path)? {
-            return Ok(Self::of_arff(arff));
+            return Ok(Self::from_arff(arff));
         }
         let start = Start::read(path)?;
         let yaml = ecsv::yaml(start.comments.iter().map(|(_, line)| &line[..]));
@@ -131,7 +131,7 @@ impl Layout {
     }
 
     /// Returns the layout of an ARFF table.
-    fn of_arff(arff: Arff) -> Self {
+    fn from_arff(arff: Arff) -> Self {
         Self {
             syntax: arff.syntax(),
             before: arff.data,

@@ -74,15 +74,16 @@ fn read(path: &Path, reading: &Reading<'_>) -> Result<Snapshot> {
     // Ensures that all passes read the same version of the file.
     drop(reading.open(path)?);
     let options = reading.options;
-    let mut layout = Layout::of(path)?;
-    let survey = ColumnKinds::of(path, &layout, if reading.reads_fields { Purpose::Fields } else { Purpose::Points })?;
+    let mut layout = Layout::read(path)?;
+    let survey =
+        ColumnKinds::read(path, &layout, if reading.reads_fields { Purpose::Fields } else { Purpose::Points })?;
     let (mut snapshot, rows) = read_rows(path, &layout, &survey, reading)?;
     snapshot.notes.splice(0..0, std::mem::take(&mut layout.notes).into_iter().chain(survey.comments.note()));
     if reading.reads_fields {
         return Ok(snapshot);
     }
     let Some(values) = layout.header else { return with_velocities(path, snapshot, options, None) };
-    let header = ecsv::Header::of(path, &values, &snapshot.columns)?;
+    let header = ecsv::Header::new(path, &values, &snapshot.columns)?;
     let ecsv::Header { units, redshift, box_size, background, particle_mass, notes } = header;
     snapshot.notes.extend(notes);
     snapshot.notes.extend(ecsv::Header::unread(&values));
@@ -199,8 +200,8 @@ fn read_rows(path: &Path, layout: &Layout, survey: &ColumnKinds, reading: &Readi
 /// Describes the columns of the text file `path`, and their unreadable content.
 fn inspect(path: &Path, reading: &Reading<'_>) -> Result<Contents> {
     drop(reading.open(path)?);
-    let layout = Layout::of(path)?;
-    let survey = ColumnKinds::of(path, &layout, Purpose::Description)?;
+    let layout = Layout::read(path)?;
+    let survey = ColumnKinds::read(path, &layout, Purpose::Description)?;
     let mut notes = layout.notes.clone();
     notes.extend(survey.comments.note());
     let mut columns = columns(&layout, &survey, reading).unwrap_or_else(|message| {
@@ -214,7 +215,7 @@ fn inspect(path: &Path, reading: &Reading<'_>) -> Result<Contents> {
         });
     notes.extend(columns.notes());
     let values = layout.header.as_deref().unwrap_or_default();
-    let header = match ecsv::Header::of(path, values, &columns.called()) {
+    let header = match ecsv::Header::new(path, values, &columns.called()) {
         Ok(header) => header,
         Err(error) => {
             notes.push(error.to_string());

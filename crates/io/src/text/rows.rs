@@ -196,7 +196,7 @@ impl TableBuilder {
         let dim = self.columns.coordinates.len();
         let table = |mut data: Vec<f64>| {
             data.shrink_to_fit();
-            Points::F64(Table::of(dim, data))
+            Points::F64(Table::from_valid(dim, data))
         };
         let mut notes = self.columns.notes();
         if !self.skipped.is_empty() {

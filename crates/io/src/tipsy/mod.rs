@@ -71,7 +71,7 @@ impl<'a> Scan<'a> {
         let mut source = reading.open(path)?;
         let prefix = source.prefix(64)?;
         let header = Header::recognises_prefix(&prefix).ok_or_else(|| Error::file(path, "is not a Tipsy file"))?;
-        let param = if reading.has_companions() { Param::of(path)? } else { Param::default() };
+        let param = if reading.has_companions() { Param::read(path)? } else { Param::default() };
         let layout = header.layout(path, source.len(), param.is_wide_velocity)?;
         Ok(Self { path, header, layout, param })
     }
@@ -194,7 +194,7 @@ fn read(path: &Path, reading: &Reading<'_>) -> Result<Snapshot> {
     let (masses, matter) = if options.masses {
         let each = gather(reading, path, &columns(0, 1, Number::F32), 1.0 / reading.keep.fraction)?;
         let share = if wanted.len() == Family::ALL.len() && reading.keep.is_all() {
-            MassSum::of(&each)
+            MassSum::from_values(&each)
         } else {
             sum(reading, &scan.counts().map(|(family, rows)| scan.mass(family, rows)).collect::<Vec<_>>())?
         };

@@ -59,7 +59,7 @@ impl Param {
     /// unknown.
     ///
     /// Errors: the file cannot be read; the value of a key that is used is not a number, or not a valid one.
-    pub(super) fn of(path: &Path) -> Result<Self> {
+    pub(super) fn read(path: &Path) -> Result<Self> {
         let (param, of_another) = search(path);
         let Some(param) = param else {
             let note = |param: PathBuf| {
@@ -125,8 +125,8 @@ impl Param {
         let sides = ["dxPeriod", "dyPeriod", "dzPeriod"].map(|axis| positive(axis).unwrap_or(all));
         let sides = if is_periodic { sides.to_vec() } else { vec![] };
         let is_wide_velocity = flag("bDoubleVel").unwrap_or(false) && !flag("bDoublePos").unwrap_or(false);
-        let expansion =
-            Expansion::of(|names| Ok(names.iter().find_map(|name| number(name)))).map_err(|error| error.to_string())?;
+        let expansion = Expansion::new(|names| Ok(names.iter().find_map(|name| number(name))))
+            .map_err(|error| error.to_string())?;
         Ok(Self { units, background, expansion, sides, is_comoving, is_wide_velocity, notes: vec![] })
     }
 }

@@ -38,35 +38,39 @@ impl Default for TipsyOptions {
 }
 
 impl TipsyOptions {
-    /// Sets [`TipsyOptions::big_endian`].
+    /// Selects the byte order: the most significant byte first if `true` ("standard"), otherwise last ("native").
+    /// Default: `true`.
     #[must_use]
     pub fn big_endian(mut self, big_endian: bool) -> Self {
         self.big_endian = big_endian;
         self
     }
 
-    /// Sets [`TipsyOptions::time`].
+    /// Sets the scale factor a, or the time if lengths are physical. Default: 1.
     #[must_use]
     pub fn time(mut self, time: f64) -> Self {
         self.time = time;
         self
     }
 
-    /// Sets [`TipsyOptions::units`].
+    /// Sets the units of the particles, which are written to a `.param` file beside the snapshot and determine how
+    /// velocities are stored ([`TipsyOptions::units`]). Default: none, and velocities are unchanged.
     #[must_use]
     pub fn units(mut self, units: Units) -> Self {
         self.units = Some(units);
         self
     }
 
-    /// Sets [`TipsyOptions::background`].
+    /// Sets the cosmology, which is written to the `.param` file if units are set. Units of 1/h require its h. Default:
+    /// unknown.
     #[must_use]
     pub fn background(mut self, background: Background) -> Self {
         self.background = background;
         self
     }
 
-    /// Sets [`TipsyOptions::box_size`].
+    /// Sets the side of the periodic box, in the unit of the positions, which is written to the `.param` file if units
+    /// are set. Default: no box.
     #[must_use]
     pub fn box_size(mut self, box_size: f64) -> Self {
         self.box_size = Some(box_size);

@@ -30,7 +30,7 @@ use ropewalk_table::{Catalog, Halo, Motion};
 use structures::{Structures, own};
 
 use super::state::with_particles;
-use super::{Found, Pipeline};
+use super::{FoundHalos, Pipeline};
 
 /// The minimum number of types in data sets by type.
 const TYPES: usize = 6;
@@ -74,9 +74,9 @@ impl Pipeline<'_> {
     ///
     /// # Errors
     /// As `out` and [`Catalog::new`]; several ranks.
-    pub fn write_group_catalog(&self, mut out: impl Write, found: &Found<'_>, catalog: &Catalog) -> Result<()> {
+    pub fn write_group_catalog(&self, mut out: impl Write, found: &FoundHalos<'_>, catalog: &Catalog) -> Result<()> {
         self.require_one_rank("group catalogues")?;
-        let structures = Structures::of(catalog);
+        let structures = Structures::new(catalog);
         let (factors, cgs) = self.to_gadget().unzip();
         let tables = Tables { pipeline: self, found, catalog, structures, cgs, factors };
         tables.root()?.write(&mut out).map_err(Error::write)
@@ -87,14 +87,14 @@ impl Pipeline<'_> {
     fn to_gadget(&self) -> Option<(Factors, Cgs)> {
         let (z, h) = (self.whole.universe.redshift.unwrap_or(0.0), self.whole.universe.h);
         let factors = Factors::new(self.whole.universe.units()?, &Units::GADGET, z, h).ok()?;
-        Some((factors, Cgs::of(&Units::GADGET.conversion(z, h).ok()?)))
+        Some((factors, Cgs::new(&Units::GADGET.conversion(z, h).ok()?)))
     }
 }
 
 /// The data from which the groups of the file are made.
 struct Tables<'a> {
     pipeline: &'a Pipeline<'a>,
-    found: &'a Found<'a>,
+    found: &'a FoundHalos<'a>,
     catalog: &'a Catalog,
     structures: Structures,
     cgs: Option<Cgs>,
@@ -286,7 +286,7 @@ impl Tables<'_> {
     fn scaled<'d>(&self, values: Vec<f64>, width: Option<usize>, quantity: Quantity) -> Dataset<'d> {
         // Numbers of particles have no unit.
         let is_count = quantity == Quantity::Mass && self.pipeline.counts_particles();
-        let quantity = if is_count { Quantity::Pure } else { quantity };
+        let quantity = if is_count { Quantity::Dimensionless } else { quantity };
         let factor = self.factors.map_or(1.0, |factors| factors.of(quantity));
         let values = Dataset::owned(values.into_iter().map(|value| value * factor).collect::<Vec<f64>>(), width);
         // Peculiar velocities do not scale with the scale factor.

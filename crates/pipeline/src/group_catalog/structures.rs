@@ -31,7 +31,7 @@ pub(super) struct InGroup {
 }
 
 impl Structures {
-    pub(super) fn of(catalog: &Catalog) -> Self {
+    pub(super) fn new(catalog: &Catalog) -> Self {
         let (mut groups, mut subhalos): (Vec<Group>, Vec<InGroup>) = (vec![], vec![]);
         let mut inner: Vec<Vec<usize>> = vec![vec![]; catalog.halos().len()];
         for (row, subhalo) in catalog.subhalos().iter().enumerate() {

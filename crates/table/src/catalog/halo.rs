@@ -8,9 +8,9 @@ pub struct Halo {
     /// The smallest id among the members with the halo's label, which excludes members of subhalos. The smallest
     /// index, if particles have no ids.
     pub tag: u64,
-    /// The number of members.
+    /// The number of members of the halo.
     pub count: usize,
-    /// The mass of the members.
+    /// The total mass of the members.
     pub mass: f64,
     /// The mass including particles that were attached to the halo; equals [`mass`](Halo::mass) if there are none.
     pub total_mass: f64,
@@ -33,8 +33,8 @@ pub struct Halo {
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[non_exhaustive]
 pub struct Motion {
-    /// The mass-weighted mean velocity.
+    /// The mass-weighted mean velocity of the members.
     pub mean: [f64; 3],
-    /// The one-dimensional dispersion about the mean.
+    /// The one-dimensional velocity dispersion about the mean.
     pub dispersion: f64,
 }

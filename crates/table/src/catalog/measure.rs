@@ -2,9 +2,10 @@
 //!
 //! Cost: two passes over the members; sums are in `f64`, in the order of the members.
 
+use ropewalk::Scalar;
+use ropewalk::geometry::Space;
 use ropewalk::halo::Particles;
 use ropewalk::internals::length2;
-use ropewalk::{Scalar, Space};
 
 use super::halo::{Halo, Motion};
 

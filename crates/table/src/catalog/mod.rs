@@ -17,12 +17,13 @@ use std::io::Write;
 pub use halo::{Halo, Motion};
 use measure::{measure, tag_of};
 
+use ropewalk::geometry::Boundary;
 use ropewalk::halo::{Halos, Particles, Subhalo};
 use ropewalk::internals::brief::Brief;
 use ropewalk::internals::cancel::check;
 use ropewalk::internals::parallel::map;
 use ropewalk::units::{KnownUnits, Quantity};
-use ropewalk::{Boundary, Error, Result, Scalar};
+use ropewalk::{Error, Result, Scalar};
 
 use crate::columns::{Column, Meta, Values, write_ecsv};
 use crate::errors;
@@ -36,7 +37,8 @@ const PREFIX: &str = "fof_halo";
 ///
 /// ```
 /// use ropewalk_table::Catalog;
-/// use ropewalk::{Fof, Particles};
+/// use ropewalk::halo::Particles;
+/// use ropewalk::Fof;
 ///
 /// let positions = [[0.5f64, 5.0, 5.0], [9.75, 5.0, 5.0], [3.0, 3.0, 3.0]];
 /// let halos = Fof::new(1.0).periodic(10.0).run(&positions)?;
@@ -143,7 +145,7 @@ impl Catalog {
         let units: KnownUnits = units.into();
         if units.velocity.is_none() {
             self.columns.iter_mut().filter(|column| column.quantity == Quantity::Velocity).for_each(|column| {
-                column.quantity = Quantity::Pure;
+                column.quantity = Quantity::Dimensionless;
                 column.description.push_str("; unit of the particles' velocities, which is unknown");
             });
         }
@@ -158,7 +160,7 @@ impl Catalog {
     pub fn count_particles(&mut self) {
         self.counts_particles = true;
         self.columns.iter_mut().filter(|column| column.quantity == Quantity::Mass).for_each(|column| {
-            column.quantity = Quantity::Pure;
+            column.quantity = Quantity::Dimensionless;
             column.description.push_str("; number of particles, because particles have no masses");
         });
     }
@@ -207,7 +209,7 @@ impl Catalog {
         Ok(())
     }
 
-    /// Sets [`Halo::total_mass`]; `masses` is in the order of [`Halos`].
+    /// Sets the total mass of each halo ([`Halo::total_mass`]); `masses` is in the order of [`Halos`].
     #[doc(hidden)]
     pub fn set_total_masses(&mut self, masses: &[f64]) {
         for (row, &halo) in self.halos.iter_mut().zip(&self.order) {
@@ -230,7 +232,8 @@ impl Catalog {
     ///
     /// ```
     /// use ropewalk_table::Catalog;
-    /// use ropewalk::{Fof, Particles};
+    /// use ropewalk::halo::Particles;
+    /// use ropewalk::Fof;
     ///
     /// let positions = [[0.0f32, 5.0, 5.0], [0.5, 5.0, 5.0]];
     /// let mut catalog = Catalog::new(&Fof::new(1.0).run(&positions)?, &Particles::new(&positions))?;
@@ -277,17 +280,17 @@ fn columns_of(halos: &[Halo], labels: &[u32], has_motion: bool) -> Vec<Column> {
     let numbers = |value: &dyn Fn(&Halo) -> f64| Values::Numbers(halos.iter().map(value).collect());
     add(
         "tag",
-        Quantity::Pure,
+        Quantity::Dimensionless,
         integers(&|halo| halo.tag),
         "smallest particle id of the members; index from 0 if there are no ids",
     );
     add(
         "label",
-        Quantity::Pure,
+        Quantity::Dimensionless,
         Values::Integers(labels.iter().map(|&label| label.into()).collect()),
         "label of the members in labels.npy",
     );
-    add("count", Quantity::Pure, integers(&|halo| halo.count as u64), "number of members");
+    add("count", Quantity::Dimensionless, integers(&|halo| halo.count as u64), "number of members");
     add("mass", Quantity::Mass, numbers(&|halo| halo.mass), "mass of the members");
     for (k, axis) in ["x", "y", "z"].into_iter().enumerate() {
         let values = numbers(&|halo| halo.center[k]);

@@ -15,7 +15,8 @@ impl Catalog {
     ///
     /// ```
     /// use ropewalk_table::columns::Values;
-    /// use ropewalk::{AdaptaHop, Particles};
+    /// use ropewalk::halo::Particles;
+    /// use ropewalk::AdaptaHop;
     /// use ropewalk_table::Catalog;
     ///
     /// // A wide clump that contains a narrow one.

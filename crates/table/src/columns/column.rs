@@ -84,7 +84,7 @@ pub struct Column {
 impl Column {
     /// Creates a column of dimensionless numbers, without a description.
     pub fn new(name: impl Into<String>, values: Values) -> Self {
-        Self { name: name.into(), values, quantity: Quantity::Pure, description: String::new() }
+        Self { name: name.into(), values, quantity: Quantity::Dimensionless, description: String::new() }
     }
 
     /// Sets the physical quantity of the values, which determines their unit.
@@ -94,7 +94,7 @@ impl Column {
         self
     }
 
-    /// Sets the description: definition and frame of the values, for readers.
+    /// Sets the description of the column: definition and frame of the values, for readers.
     #[must_use]
     pub fn description(mut self, description: impl Into<String>) -> Self {
         self.description = description.into();
@@ -107,12 +107,12 @@ impl Column {
         self.description.push_str(more);
     }
 
-    /// Returns the name; those of catalogues follow HACC's.
+    /// Returns the name of the column; names in catalogues follow HACC's.
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// Returns the values, one per row.
+    /// Returns the values of the column, one per row.
     pub fn values(&self) -> &Values {
         &self.values
     }

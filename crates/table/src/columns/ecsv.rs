@@ -76,7 +76,7 @@ fn write(
 }
 
 /// The header entry of a column.
-pub struct Head<'a> {
+pub struct HeaderEntry<'a> {
     /// The name.
     pub name: &'a str,
     /// The unit in astropy's spelling.
@@ -87,8 +87,8 @@ pub struct Head<'a> {
     pub description: String,
 }
 
-fn heads<'a>(columns: &'a [Column], units: KnownUnits) -> Vec<Head<'a>> {
-    let head = |column: &'a Column| Head {
+fn heads<'a>(columns: &'a [Column], units: KnownUnits) -> Vec<HeaderEntry<'a>> {
+    let head = |column: &'a Column| HeaderEntry {
         name: &column.name,
         unit: column.unit(units),
         datatype: match column.values {
@@ -107,14 +107,14 @@ pub fn header(columns: &[Column], units: KnownUnits, meta: &[(&str, Meta)]) -> S
 }
 
 /// Writes the lines before the line of names.
-pub fn write_header(out: &mut dyn Write, columns: &[Head<'_>], meta: &[(&str, Meta)]) -> io::Result<()> {
+pub fn write_header(out: &mut dyn Write, columns: &[HeaderEntry<'_>], meta: &[(&str, Meta)]) -> io::Result<()> {
     writeln!(out, "# %ECSV 1.0\n# ---\n# delimiter: ','")?;
     yaml(columns, meta).lines().try_for_each(|line| writeln!(out, "# {line}"))
 }
 
-fn yaml(columns: &[Head<'_>], meta: &[(&str, Meta)]) -> String {
+fn yaml(columns: &[HeaderEntry<'_>], meta: &[(&str, Meta)]) -> String {
     let mut lines = vec!["datatype:".to_string()];
-    for Head { name, unit, datatype, description } in columns {
+    for HeaderEntry { name, unit, datatype, description } in columns {
         let mut line = format!("- {{name: {}", plain(name));
         if let Some(unit) = unit {
             line += &format!(", unit: {unit}");

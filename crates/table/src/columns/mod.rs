@@ -16,4 +16,4 @@ pub use in_units::meta_in_units;
 #[doc(hidden)]
 pub use csv::rows_of;
 #[doc(hidden)]
-pub use ecsv::{Head, header as ecsv_header, write_header};
+pub use ecsv::{HeaderEntry, header as ecsv_header, write_header};

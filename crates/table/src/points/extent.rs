@@ -29,7 +29,7 @@ impl Points {
         if !is_box(&side) {
             return Ok(0);
         }
-        Extent::of(self, side).check(side, is_of_file, "points", self.len() as u64)
+        Extent::new(self, side).check(side, is_of_file, "points", self.len() as u64)
     }
 
     /// Checks the points against a box with a side for each axis, specified by the caller and not by a file.
@@ -37,10 +37,10 @@ impl Points {
     /// # Errors
     /// Fails if the points span more than a side.
     pub fn check_sides(&self, sides: &[f64]) -> Result<()> {
-        let extent = Extent::of(self, f64::INFINITY);
+        let extent = Extent::new(self, f64::INFINITY);
         match extent.too_wide(sides) {
             Some((axis, side)) => {
-                let outside = Extent::of(self, side).outside;
+                let outside = Extent::new(self, side).outside;
                 Err(Extent { outside, ..extent }.refusal(axis, side, "points", self.len() as u64))
             }
             None => Ok(()),
@@ -61,10 +61,10 @@ pub struct Extent {
 }
 
 impl Extent {
-    pub fn of(points: &Points, side: f64) -> Self {
+    pub fn new(points: &Points, side: f64) -> Self {
         match points {
-            Points::F32(table) => Self::of_table(table, side),
-            Points::F64(table) => Self::of_table(table, side),
+            Points::F32(table) => Self::from_table(table, side),
+            Points::F64(table) => Self::from_table(table, side),
         }
     }
 
@@ -107,7 +107,7 @@ impl Extent {
         Ok(self.outside)
     }
 
-    fn of_table<S: Scalar>(table: &Table<S>, side: f64) -> Self {
+    fn from_table<S: Scalar>(table: &Table<S>, side: f64) -> Self {
         let (dim, values) = (table.dim(), table.as_slice());
         let none = || Self { axes: vec![(f64::INFINITY, f64::NEG_INFINITY); dim], outside: 0 };
         let extents = map_tasks(values.len() / dim, TASK, &|rows| {

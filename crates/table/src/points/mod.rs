@@ -30,7 +30,7 @@ impl<S> Table<S> {
     /// Fails if `dim` is not 1 to 10, or does not divide the number of values.
     pub fn new(dim: usize, data: Vec<S>) -> Result<Self> {
         check(dim, data.len())?;
-        Ok(Self::of(dim, data))
+        Ok(Self::from_valid(dim, data))
     }
 
     /// Creates a table of rows of `dim` values that `owner` holds, such as an array of another language, a mapped
@@ -68,7 +68,7 @@ impl<S> Table<S> {
 
     /// Creates a table from rows whose number of values is known to be valid.
     #[doc(hidden)]
-    pub fn of(dim: usize, data: Vec<S>) -> Self {
+    pub fn from_valid(dim: usize, data: Vec<S>) -> Self {
         Self { dim, data: Storage::Own(data) }
     }
 
@@ -127,7 +127,7 @@ impl Table<f32> {
     /// Converts the values to 64 bits, exactly.
     #[doc(hidden)]
     pub fn widened(&self) -> Table<f64> {
-        Table::of(self.dim, collected(self.as_slice().iter().map(|&x| x.into())))
+        Table::from_valid(self.dim, collected(self.as_slice().iter().map(|&x| x.into())))
     }
 }
 

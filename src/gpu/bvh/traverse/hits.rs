@@ -21,14 +21,14 @@ pub(in crate::gpu) struct Hits {
 
 #[cube]
 impl Hits {
-    /// The hits among the points of a leaf, which begins at `first`.
+    /// Creates the hits among the points of a leaf, which begins at `first`.
     pub fn of_leaf(bits: u32, first: u32, is_uniform: bool) -> Hits {
         let uniform_bits = select(is_uniform, 0xffff_ffffu32, 0u32);
         let positions = SharedMemory::new(1usize);
         Hits { bits, uniform_bits, leaf_start_bits: 0u32.runtime(), first, positions, of_packet: false }
     }
 
-    /// The hits among the points of a packet, which begin at index `first` of `positions`.
+    /// Creates the hits among the points of a packet, which begin at index `first` of `positions`.
     pub fn of_packet(
         bits: u32,
         uniform_bits: u32,
@@ -39,7 +39,7 @@ impl Hits {
         Hits { bits, uniform_bits, leaf_start_bits, first, positions, of_packet: true }
     }
 
-    /// Other hits among the same points.
+    /// Creates hits with other `bits` among the same points.
     pub fn with(&self, bits: u32) -> Hits {
         Hits {
             bits,
@@ -51,7 +51,7 @@ impl Hits {
         }
     }
 
-    /// The position of a point in the tree.
+    /// Returns the position in the tree of the point of a bit.
     pub fn position(&self, bit: u32) -> u32 {
         let mut position = self.first + bit;
         if comptime!(self.of_packet) {

@@ -86,7 +86,7 @@ impl<S: Coordinate, const D: usize> Bvh<S, D> {
         if n == 0 {
             return;
         }
-        let warp = Warp::of(client).apart();
+        let warp = Warp::new(client).apart();
         let spec = WalkSpec {
             d: D,
             periodic: self.space.period().is_some(),

@@ -138,13 +138,13 @@ impl<F: Float> Packet<F> {
         self.excluded[1] = to;
     }
 
-    /// The number of points in `first..behind` that are not excluded.
+    /// Returns the number of points in `first..behind` that are not excluded.
     pub fn count(&self, first: u32, behind: u32) -> u32 {
         let begin = max(first, self.excluded[0]);
         behind - first - (max(begin, min(behind, self.excluded[1])) - begin)
     }
 
-    /// The squared distance from a box to the nearer of the two boxes around the queries.
+    /// Returns the squared distance from a box to the nearer of the two boxes around the queries.
     pub fn min_distance2(&self, corners: &Array<F>, sides: &Array<F>) -> F {
         let d = comptime!(self.d);
         let mut nearer = F::new(0.0);
@@ -289,12 +289,12 @@ impl<F: Float> Packet<F> {
         bits & self.wanted[0]
     }
 
-    /// The position in the tree of one of the first 32 points.
+    /// Returns the position in the tree of one of the first 32 points.
     pub fn position(&self, bit: u32) -> u32 {
         self.positions[self.slot(bit) as usize]
     }
 
-    /// The squared distance from the query to one of the first 32 points.
+    /// Returns the squared distance from the query to one of the first 32 points.
     pub fn distance2(&self, bit: u32, point: &Array<F>, sides: &Array<F>) -> F {
         self.distance2_at(self.slot(bit) as usize, point, sides)
     }
@@ -314,7 +314,7 @@ impl<F: Float> Packet<F> {
         sum
     }
 
-    /// The hits among the first 32 points.
+    /// Creates the hits among the first 32 points.
     pub fn hits(&self, bits: u32) -> Hits {
         Hits::of_packet(bits, self.uniform_bits[0], self.leaf_start_bits[0], self.slot(0), self.positions)
     }

@@ -28,7 +28,7 @@ pub(in crate::gpu) struct Node {
 
 #[cube]
 impl RopeWalk {
-    /// A walk that begins at node `from` and ends before node `end`.
+    /// Creates a walk that begins at node `from` and ends before node `end`.
     pub fn new(from: u32, end: u32) -> RopeWalk {
         let mut at = Array::<u32>::new(1usize);
         at[0] = from;
@@ -40,7 +40,7 @@ impl RopeWalk {
         self.at[0] < self.end
     }
 
-    /// The current node of the walk.
+    /// Reads the current node of the walk.
     pub fn node<F: Float>(&self, tree: &Tree<F>) -> Node {
         let at = self.at[0];
         let link = tree.links[at as usize];

@@ -103,7 +103,7 @@ impl<F: Float> Windows<F> {
         self.missed.read() > PATIENCE
     }
 
-    /// The nodes to stop at: leaves, and nodes at which each query is tested.
+    /// Returns the nodes to stop at: leaves, and nodes at which each query is tested.
     pub fn stops(&self) -> u32 {
         self.leaves.read() | self.asks.read()
     }

@@ -1,9 +1,9 @@
 //! Detection of core points.
 //!
-//! In: a tree, `eps` and `min_pts`. Out: a mark for each point. If `min_pts` is small, also the neighbours of points
-//! that are not core, which are fewer than `min_pts`. Points of dense nodes are core without a search (`mark_dense`).
-//! For all others, neighbours are counted until there are enough. Cost: 4 bytes per point, and 4 (`min_pts` - 1) for
-//! lists.
+//! In: a tree, `eps` and `min_samples`. Out: a mark for each point. If `min_samples` is small, also the neighbours of
+//! points that are not core, which are fewer than `min_samples`. Points of dense nodes are core without a search
+//! (`mark_dense`). For all others, neighbours are counted until there are enough. Cost: 4 bytes per point, and 4
+//! (`min_samples` - 1) for lists.
 
 use cubecl::prelude::*;
 
@@ -20,7 +20,7 @@ use crate::gpu::primitives::scan::exclusive;
 
 /// The mark of a point without neighbours; the mark of a core point is 1.
 pub(super) const ALONE: u32 = 2;
-/// The largest `min_pts` for which neighbours are listed, and the maximum number of places in all lists together.
+/// The largest `min_samples` for which neighbours are listed, and the maximum number of places in all lists together.
 /// Lists take memory for all points.
 const LISTED: u32 = 16;
 const PLACES: usize = 1 << 30;
@@ -47,13 +47,13 @@ pub(super) fn find_core<R: Runtime, S: Coordinate, const D: usize>(
     bvh: &Bvh<S, D>,
     nodes: &Nodes<S>,
     eps: f64,
-    min_pts: usize,
+    min_samples: usize,
     dense: bool,
     lists: bool,
 ) -> CorePoints {
     let (n, end) = (bvh.len(), nodes.end());
     // A point never has `n + 1` neighbours.
-    let enough = min_pts.min(n + 1) as u32;
+    let enough = min_samples.min(n + 1) as u32;
     let filter = FilteredRadius::<S, D>::new(eps, &bvh.space);
     let marks = Buffer::<u32>::filled(client, n, 0);
     mark_dense::launch::<S, R>(

@@ -21,8 +21,8 @@ impl Dbscan {
     /// Returns the cluster of the nearest core point within `eps` of each new point, or -1. Ties go to the core point
     /// with the lowest index. See [`crate::Dbscan::predict`] for the meaning.
     ///
-    /// `points` and their `labels` are those of an earlier [`Dbscan::run`] with the same `eps`; `min_pts` and weights
-    /// are not used. The result is in the order in which the new points were uploaded.
+    /// `points` and their `labels` are those of an earlier [`Dbscan::run`] with the same `eps`; `min_samples` and
+    /// weights are not used. The result is in the order in which the new points were uploaded.
     ///
     /// Memory: 4 bytes per new point. While it runs: a copy of the core points, their tree, and, by the sizes of
     /// buffers, some 70 bytes per new point of three `f32`.
@@ -60,7 +60,7 @@ impl Dbscan {
             return Err(Error::length("labels", labels.len(), points.len));
         }
         if new.space != points.space {
-            let [of, other_of] = [&points.space, &new.space].map(|space| Boundary::of(space).to_string());
+            let [of, other_of] = [&points.space, &new.space].map(|space| Boundary::new(space).to_string());
             let (what, other_what) = ("the points are in", "the new points are in");
             return Err(spaces([what, other_what], [of, other_of]));
         }
@@ -69,8 +69,8 @@ impl Dbscan {
             let core = labels.core_indices()?.values;
             let places = gather(client, &points.values, &core, D, Layout::Rows);
             let size = points.space.period().copied();
-            let tree = Bvh::of(&Points::<S, D>::of(&DeviceVec { device, values: places }, size)?)?;
-            let nearest = Nearest::new(1).within(self.eps);
+            let tree = Bvh::from_points(&Points::<S, D>::from_device(&DeviceVec { device, values: places }, size)?)?;
+            let nearest = Nearest::new(1).within(self.options.eps);
             let near = tree.nearest_of_placed(client, &new.values, &new.bounds, nearest)?;
             let n = new.len;
             let found = Buffer::<i32>::new(client, n);

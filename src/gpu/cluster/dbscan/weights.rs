@@ -8,7 +8,7 @@
 //!
 //! A traversal here sums in another order, with nodes within `eps` as a whole, until the result is certain. Sums of m
 //! numbers in two orders differ by at most 2 (m - 1) roundings, a relative difference of m 2^-52. A sum that is so
-//! close to `min_pts` is repeated in the CPU's order. Whole numbers are added exactly, so no sum is ambiguous.
+//! close to `min_samples` is repeated in the CPU's order. Whole numbers are added exactly, so no sum is ambiguous.
 //!
 //! Cost: a traversal as for counts; 28 bytes per point, and 8 per node.
 //!
@@ -42,7 +42,7 @@ pub(super) fn find_core<R: Runtime, S: Coordinate, const D: usize>(
     nodes: &Nodes<S>,
     eps: f64,
     weights: &[f64],
-    min_pts: usize,
+    min_samples: usize,
     dense: bool,
 ) -> Result<Buffer<u32>> {
     let (n, end, dim) = (bvh.len(), nodes.end(), CubeDim::new_1d(THREADS_PER_BLOCK));
@@ -50,7 +50,7 @@ pub(super) fn find_core<R: Runtime, S: Coordinate, const D: usize>(
     let is_rounded = total > 2f64.powi(52) || weights.iter().any(|weight| weight.fract() != 0.0);
     // The slack of the CPU, and as much again for the order of additions here.
     let slack = if is_rounded { 2.0 * (n + LEAF + DEPTH) as f64 * f64::EPSILON } else { 0.0 };
-    let enough = min_pts as f64;
+    let enough = min_samples as f64;
     let limits = Buffer::from_slice(client, &[enough, enough * (1.0 + 2.0 * slack), enough * (1.0 - 2.0 * slack)]);
     let weights = gather(client, &Buffer::from_slice(client, weights), &bvh.order, 1, Layout::Rows);
     let node_weights = sum_below(client, nodes, &weights);

@@ -54,7 +54,7 @@ pub(in crate::gpu) struct ChainsArg {
 
 #[cube]
 impl ChainsArg {
-    /// The place of the parent of the merge at a place, or [`NONE`].
+    /// Returns the place of the parent of the merge at a place, or [`NONE`].
     pub fn parent(&self, place: u32) -> u32 {
         let chain = self.chain[place as usize];
         let mut parent = place + 1;
@@ -70,7 +70,8 @@ impl ChainsArg {
 }
 
 impl Chains {
-    /// The chains of a tree of at least two points, and for each edge the vertices below, as in [`Contraction`].
+    /// Computes the chains of a tree of at least two points, and for each edge the vertices below, as in
+    /// [`Contraction`].
     ///
     /// Errors: those of [`Contraction::new`].
     pub fn new<R: Runtime>(
@@ -147,8 +148,8 @@ impl Chains {
         Ok(())
     }
 
-    /// The clusters that each edge merges, two per edge, the lower number first; and the number of points of the new
-    /// cluster. Points are clusters `0..n`, edge i makes the cluster n + i.
+    /// Computes the clusters that each edge merges, two per edge, the lower number first; and the number of points of
+    /// the new cluster. Points are clusters `0..n`, edge i makes the cluster n + i.
     pub fn merges<R: Runtime>(
         &self,
         client: &ComputeClient<R>,

@@ -17,7 +17,8 @@ use crate::gpu::cluster::mst::SpanningTree;
 use crate::gpu::device::{Device, on};
 use crate::gpu::device_vec::DeviceVec;
 
-/// The merges of single linkage on a device, in ascending order of height: the GPU version of [`crate::Dendrogram`].
+/// The merges of single linkage on a device, in ascending order of height: the GPU version of
+/// [`crate::cluster::Dendrogram`].
 ///
 /// ```no_run
 /// use ropewalk::gpu::{Dendrogram, Device, Points, minimum_spanning_tree};
@@ -57,23 +58,23 @@ impl Dendrogram {
         })
     }
 
-    /// The number of points, which is the number of merges plus one.
+    /// Returns the number of points, which is the number of merges plus one.
     pub fn n_points(&self) -> usize {
         self.n_points
     }
 
-    /// The clusters that each merge joins, two per merge, the lower number first. Points are clusters `0..n`; merge
-    /// number i makes the cluster `n + i`.
+    /// Returns the two clusters that each merge joins, one merge after the other, the lower number first. Points are
+    /// clusters `0..n`; merge number i makes the cluster `n + i`.
     pub fn clusters(&self) -> DeviceVec<u32> {
         DeviceVec { device: self.device, values: self.clusters.clone() }
     }
 
-    /// The squared height of each merge.
+    /// Returns the squared height of each merge, in ascending order; a height is in the unit of the points.
     pub fn heights2(&self) -> DeviceVec<f64> {
         DeviceVec { device: self.device, values: self.weight2.clone() }
     }
 
-    /// The number of points of the cluster that each merge makes.
+    /// Returns the number of points of the cluster that each merge makes.
     pub fn sizes(&self) -> DeviceVec<u32> {
         DeviceVec { device: self.device, values: self.sizes.clone() }
     }
@@ -86,7 +87,7 @@ impl Dendrogram {
         on!(self.device, client => wait(client))
     }
 
-    /// Copies the merges from the device, as in [`crate::Dendrogram::merges`].
+    /// Copies the merges from the device, as in [`crate::cluster::Dendrogram::merges`].
     ///
     /// # Errors
     /// A failing device.

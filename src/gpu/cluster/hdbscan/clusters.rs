@@ -25,7 +25,8 @@ use crate::gpu::primitives::rounding::inverse_root;
 use crate::gpu::primitives::warp::Warp;
 use crate::gpu::primitives::warp_atomics::{ReduceOp, block_aggregate};
 
-/// The clusters that [`Hdbscan::run`](crate::gpu::Hdbscan::run) finds: the GPU version of [`crate::HdbscanClusters`].
+/// The clusters that [`Hdbscan::run`](crate::gpu::Hdbscan::run) finds: the GPU version of
+/// [`crate::cluster::HdbscanClusters`].
 #[derive(Clone, Debug)]
 pub struct HdbscanClusters {
     labels: Labels,
@@ -49,7 +50,7 @@ impl HdbscanClusters {
         options: &crate::Hdbscan,
     ) -> Result<Self> {
         let PointExits { cluster, weight2 } = departures;
-        let (n, dim, warp) = (cluster.len(), CubeDim::new_1d(THREADS_PER_BLOCK), Warp::of(client));
+        let (n, dim, warp) = (cluster.len(), CubeDim::new_1d(THREADS_PER_BLOCK), Warp::new(client));
         let (mut tree, number) = order(&rows, options.min_cluster_size);
         let members = choose(&tree, options);
         let (clusters, number) = (number.len(), Buffer::from_slice(client, &number));
@@ -77,7 +78,11 @@ impl HdbscanClusters {
     }
 
     /// Uploads a result of the CPU.
-    pub(super) fn upload<R: Runtime>(client: &ComputeClient<R>, device: Device, found: crate::HdbscanClusters) -> Self {
+    pub(super) fn upload<R: Runtime>(
+        client: &ComputeClient<R>,
+        device: Device,
+        found: crate::cluster::HdbscanClusters,
+    ) -> Self {
         let (labels, probabilities, persistence, mut tree, members) = found.into_parts();
         let cluster = Buffer::from_slice(client, &std::mem::take(&mut tree.cluster));
         let weight2 = Buffer::from_slice(client, &std::mem::take(&mut tree.weight2));
@@ -88,23 +93,25 @@ impl HdbscanClusters {
         Self { labels, probabilities, persistence, tree, cluster, weight2, members, on_host: true }
     }
 
-    /// A cluster for each point, -1 for noise. Clusters are numbered by their smallest member.
+    /// Returns the cluster of each point, -1 for noise. Clusters are numbered by their smallest member.
     pub fn labels(&self) -> &Labels {
         &self.labels
     }
 
-    /// Same as [`crate::HdbscanClusters::probabilities`].
+    /// Returns the membership probability of each point, from 0 to 1, on the device; 0 for noise. See
+    /// [`crate::cluster::HdbscanClusters::probabilities`] for the definition.
     pub fn probabilities(&self) -> DeviceVec<f64> {
         DeviceVec { device: self.labels.device, values: self.probabilities.clone() }
     }
 
-    /// Same as [`crate::HdbscanClusters::persistence`].
+    /// Returns the persistence of each cluster, in the order of the labels. See
+    /// [`crate::cluster::HdbscanClusters::persistence`] for the definition.
     pub fn persistence(&self) -> &[f64] {
         &self.persistence
     }
 
-    /// All clusters, selected or not, as in
-    /// [`crate::CondensedTree::clusters`](crate::cluster::CondensedTree::clusters).
+    /// Returns all clusters of the condensed tree, selected or not, in breadth-first order of the dendrogram, as
+    /// [`CondensedTree::clusters`](crate::cluster::CondensedTree::clusters).
     pub fn clusters(&self) -> &[CondensedCluster] {
         &self.tree.clusters
     }
@@ -128,14 +135,14 @@ impl HdbscanClusters {
     ///
     /// # Errors
     /// A failing device.
-    pub fn read(&self) -> Result<crate::HdbscanClusters> {
+    pub fn read(&self) -> Result<crate::cluster::HdbscanClusters> {
         let labels = self.labels.read()?;
         on!(self.labels.device, client => {
             let mut tree = self.tree.clone();
             tree.cluster = self.cluster.read(client)?;
             tree.weight2 = self.weight2.read(client)?;
             let (probabilities, persistence) = (self.probabilities.read(client)?, self.persistence.clone());
-            Ok(crate::HdbscanClusters::from_parts(labels, probabilities, persistence, tree, self.members.clone()))
+            Ok(crate::cluster::HdbscanClusters::from_parts(labels, probabilities, persistence, tree, self.members.clone()))
         })
     }
 }

@@ -100,7 +100,7 @@ fn depart<R: Runtime>(client: &ComputeClient<R>, nodes: &Nodes) -> (PointExits, 
         first_large.arg(),
         DeparturesArgLaunch::new(departures.cluster.arg(), departures.weight2.arg()),
         smallest.arg(),
-        Warp::of(client),
+        Warp::new(client),
     );
     (departures, smallest)
 }

@@ -32,9 +32,9 @@ use crate::gpu::cluster::mst::{MinimumSpanningTree, SpanningTree};
 use crate::gpu::device::on;
 use crate::gpu::primitives::rounding::rounds_well;
 
-/// HDBSCAN* with options, then [`Hdbscan::run`]: the GPU version of [`crate::Hdbscan`], with the same meaning of
-/// options. Points are in a periodic box if they were uploaded with one. Edges of equal weight are removed together
-/// ([`Ties::Together`]), and alpha is 1.
+/// An HDBSCAN* finder for points on a device: set the options, then call [`Hdbscan::run`]. The GPU version of
+/// [`crate::Hdbscan`], with the same meaning of options. Points are in a periodic box if they were uploaded with one.
+/// Edges of equal weight are removed together ([`Ties::Together`]), and alpha is 1.
 ///
 /// ```no_run
 /// use ropewalk::gpu::{Device, Hdbscan, Points};
@@ -58,36 +58,41 @@ impl From<crate::Hdbscan> for Hdbscan {
 }
 
 impl Hdbscan {
-    /// Sets the minimum number of points of a cluster, at least 2.
+    /// Creates a finder of clusters with at least `min_cluster_size` points, which must be at least 2.
     pub fn new(min_cluster_size: usize) -> Self {
         Self { options: crate::Hdbscan::new(min_cluster_size) }
     }
 
-    /// Same as [`crate::Hdbscan::min_samples`], at most 65.
+    /// Sets the number of nearest points that determine a core distance, the point itself included, from 1 to 65.
+    /// Default: `min_cluster_size`, or the number of points if that is smaller. See [`crate::Hdbscan::min_samples`].
     #[must_use]
     pub fn min_samples(self, min_samples: usize) -> Self {
         Self { options: self.options.min_samples(min_samples) }
     }
 
-    /// Same as [`crate::Hdbscan::cluster_selection`].
+    /// Sets the criterion by which clusters are chosen. Default: [`ClusterSelection::ExcessOfMass`]. See
+    /// [`crate::Hdbscan::cluster_selection`].
     #[must_use]
     pub fn cluster_selection(self, selection: ClusterSelection) -> Self {
         Self { options: self.options.cluster_selection(selection) }
     }
 
-    /// Same as [`crate::Hdbscan::cluster_selection_epsilon`].
+    /// Sets the minimum distance at which chosen clusters split off, in the unit of the points. Default: 0, no minimum.
+    /// See [`crate::Hdbscan::cluster_selection_epsilon`].
     #[must_use]
     pub fn cluster_selection_epsilon(self, epsilon: f64) -> Self {
         Self { options: self.options.cluster_selection_epsilon(epsilon) }
     }
 
-    /// Same as [`crate::Hdbscan::max_cluster_size`].
+    /// Sets the maximum size of clusters chosen by excess of mass, in points. Default: no maximum. See
+    /// [`crate::Hdbscan::max_cluster_size`].
     #[must_use]
     pub fn max_cluster_size(self, size: usize) -> Self {
         Self { options: self.options.max_cluster_size(size) }
     }
 
-    /// Same as [`crate::Hdbscan::allow_single_cluster`].
+    /// Allows the root, which holds all points, to be chosen as the only cluster. Default: `false`. See
+    /// [`crate::Hdbscan::allow_single_cluster`].
     #[must_use]
     pub fn allow_single_cluster(self, allow: bool) -> Self {
         Self { options: self.options.allow_single_cluster(allow) }
@@ -105,7 +110,7 @@ impl Hdbscan {
     /// - the device fails.
     pub fn run<S: Coordinate, const D: usize>(&self, points: &Points<S, D>) -> Result<HdbscanClusters> {
         self.check()?;
-        self.run_on(&Bvh::of(points)?)
+        self.run_on(&Bvh::from_points(points)?)
     }
 
     /// Finds the clusters in a tree that is already built.
@@ -115,7 +120,7 @@ impl Hdbscan {
     pub fn run_on<S: Coordinate, const D: usize>(&self, bvh: &Bvh<S, D>) -> Result<HdbscanClusters> {
         self.check()?;
         let tree = MinimumSpanningTree::new().min_samples(self.options.samples(bvh.len())).run_on(bvh)?;
-        self.run_on_tree(&tree)
+        self.run_on_spanning_tree(&tree)
     }
 
     /// Finds the clusters of a spanning tree, for any edge weights; `min_samples` is not used. Further runs with other
@@ -123,12 +128,12 @@ impl Hdbscan {
     ///
     /// # Errors
     /// Those of [`Hdbscan::run`] for the options.
-    pub fn run_on_tree(&self, tree: &SpanningTree) -> Result<HdbscanClusters> {
+    pub fn run_on_spanning_tree(&self, tree: &SpanningTree) -> Result<HdbscanClusters> {
         self.check()?;
         let &SpanningTree { device, n_points, ref weight2, ref low, ref high } = tree;
         on!(device, client => {
             if n_points < self.options.min_cluster_size || !rounds_well(client, device)? {
-                let found = self.options.run_on_tree(&tree.read()?)?;
+                let found = self.options.run_on_spanning_tree(&tree.read()?)?;
                 return Ok(HdbscanClusters::upload(client, device, found));
             }
             let (chains, _) = Chains::new(client, n_points, low, high)?;

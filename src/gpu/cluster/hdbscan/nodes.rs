@@ -55,17 +55,17 @@ pub(super) struct NodesArg {
 
 #[cube]
 impl NodesArg {
-    /// The top of the node at a place.
+    /// Returns the top of the node at a place.
     pub fn at(&self, place: u32) -> u32 {
         self.top[self.run[place as usize] as usize]
     }
 
-    /// The last place of a run; for a top this is the last place of the whole node.
+    /// Returns the last place of a run; for a top this is the last place of the whole node.
     pub fn place(&self, run: u32) -> u32 {
         self.end[run as usize]
     }
 
-    /// The number of points of a node.
+    /// Returns the number of points of a node.
     pub fn size(&self, top: u32) -> u32 {
         self.sizes[self.end[top as usize] as usize]
     }
@@ -103,7 +103,7 @@ pub(super) struct OwnersArg {
 
 #[cube]
 impl OwnersArg {
-    /// The cluster of a large node.
+    /// Returns the cluster of a large node.
     pub fn of(&self, top: u32) -> u32 {
         self.cluster[(self.stops[(top + 1) as usize] - 1) as usize]
     }
@@ -155,7 +155,7 @@ impl<'a> Nodes<'a> {
         Ok(())
     }
 
-    /// The number of runs.
+    /// Returns the number of runs.
     pub fn n_runs(&self) -> usize {
         self.end.len()
     }

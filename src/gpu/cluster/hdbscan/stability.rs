@@ -5,7 +5,7 @@
 //! (lambda - lambda_birth) * (points that leave at the node),
 //! ```
 //! in ascending order of lambda. The sum is defined by blocks, so that the order of summation does not depend on the
-//! device: each 256 consecutive terms are summed from first to last, then these sums in the same way, until one is
+//! device. Each 256 consecutive terms are summed from first to last, then these sums in the same way, until one is
 //! left. Cost: a sort of the large nodes, a wait for their number, and one for the sums; 32 bytes per large node.
 
 use cubecl::prelude::*;

@@ -41,7 +41,7 @@ impl Boundaries {
         Ok(boundaries_of(&self.pairs.read(client)?, &self.descending_key.read(client)?))
     }
 
-    /// The boundaries of at least the density whose key is `last`.
+    /// Copies the boundaries of at least the density whose key is `last` from the device.
     pub fn read_up_to<R: Runtime>(&self, client: &ComputeClient<R>, last: u64) -> Result<Vec<ChainBoundary>> {
         let (n, dim) = (self.descending_key.len(), CubeDim::new_1d(THREADS_PER_BLOCK));
         if n == 0 {

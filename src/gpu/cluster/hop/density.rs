@@ -20,8 +20,8 @@ use crate::gpu::primitives::rounding::rounds_well;
 use crate::gpu::search::nearest::{MAX_K_PER_SEARCH, MAX_KTH, RowOrder, kth_distances2};
 use crate::search::nearest::Nearest;
 
-/// Densities of particles from their nearest neighbours: the GPU version of [`crate::KernelDensity`], with the same
-/// meaning of options. Points are in a periodic box if they were uploaded with one.
+/// Densities of particles from their nearest neighbours: the GPU version of [`crate::cluster::KernelDensity`], with the
+/// same meaning of options. Points are in a periodic box if they were uploaded with one.
 ///
 /// ```no_run
 /// use ropewalk::gpu::{Device, KernelDensity, Points};
@@ -34,48 +34,51 @@ use crate::search::nearest::Nearest;
 /// ```
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct KernelDensity {
-    options: crate::KernelDensity,
+    options: crate::cluster::KernelDensity,
 }
 
-impl From<crate::KernelDensity> for KernelDensity {
+impl From<crate::cluster::KernelDensity> for KernelDensity {
     /// Takes over the options of the CPU version. Options that a device does not support are errors when it runs. The
     /// periodic box is that of the points on the device.
-    fn from(options: crate::KernelDensity) -> Self {
+    fn from(options: crate::cluster::KernelDensity) -> Self {
         Self { options }
     }
 }
 
 impl KernelDensity {
-    /// Same as [`crate::KernelDensity::new`].
+    /// Creates the default options: 64 neighbours, the symmetric kernel, masses of 1, units of the mean density.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Same as [`crate::KernelDensity::n_density`], at most 128, or 64 for a top hat with masses.
+    /// Sets the number of neighbours that determine a density, the particle itself included: at most 128, or 64 for a
+    /// top hat with masses. Default: 64.
     #[must_use]
     pub fn n_density(self, n_density: usize) -> Self {
         Self { options: self.options.n_density(n_density) }
     }
 
-    /// Same as [`crate::KernelDensity::kernel`].
+    /// Sets the kernel of the density sums. Default: [`DensityKernel::Symmetric`].
     #[must_use]
     pub fn kernel(self, kernel: DensityKernel) -> Self {
         Self { options: self.options.kernel(kernel) }
     }
 
-    /// Same as [`crate::KernelDensity::unit`].
+    /// Sets the unit of densities: the mean density, or mass over volume. Default: [`DensityUnit::Mean`].
     #[must_use]
     pub fn unit(self, unit: DensityUnit) -> Self {
         Self { options: self.options.unit(unit) }
     }
 
-    /// Same as [`crate::KernelDensity::volume`].
+    /// Sets the volume (in two dimensions the area) over which the mean density is taken, in the unit of the points to
+    /// the power of their dimension. Default: that of the periodic box, or in open space that of the bounding box of
+    /// the points.
     #[must_use]
     pub fn volume(self, volume: impl Into<f64>) -> Self {
         Self { options: self.options.volume(volume) }
     }
 
-    /// Same as [`crate::KernelDensity::masses`].
+    /// Sets the mass of each point, finite and not negative. Default: 1.
     #[must_use]
     pub fn masses(self, masses: impl Into<Vec<f64>>) -> Self {
         Self { options: self.options.masses(masses) }
@@ -85,13 +88,14 @@ impl KernelDensity {
     /// per point.
     ///
     /// # Errors
-    /// Returns an error as [`crate::KernelDensity::run`], if there are more neighbours than a device supports, or if
-    /// the device fails.
+    /// Returns an error as [`crate::cluster::KernelDensity::run`], if there are more neighbours than a device supports,
+    /// or if the device fails.
     pub fn run<S: Coordinate, const D: usize>(&self, points: &Points<S, D>) -> Result<DeviceVec<f64>> {
-        self.run_on(&Bvh::of(points)?)
+        self.run_on(&Bvh::from_points(points)?)
     }
 
-    /// The same in a tree that is already built.
+    /// Computes the density of each point in a tree that is already built, in the order of the points as they were
+    /// given.
     ///
     /// # Errors
     /// Those of [`KernelDensity::run`].
@@ -112,7 +116,7 @@ impl KernelDensity {
 }
 
 /// Rejects options that the CPU rejects, or that a device does not support.
-pub(super) fn check<const D: usize>(options: &crate::KernelDensity, n: usize) -> Result<()> {
+pub(super) fn check<const D: usize>(options: &crate::cluster::KernelDensity, n: usize) -> Result<()> {
     check_dimension::<D>()?;
     options.check(n)?;
     let refuse = |must| Err(Error::parameter_must("n_density", options.n_density as f64, must));
@@ -138,7 +142,7 @@ pub(super) fn found_in<R: Runtime, S: Coordinate, const D: usize>(
     client: &ComputeClient<R>,
     bvh: &Bvh<S, D>,
     nodes: &Nodes<S>,
-    options: &crate::KernelDensity,
+    options: &crate::cluster::KernelDensity,
 ) -> Result<Densities> {
     let (n, k) = (bvh.len(), options.check(bvh.len())?);
     let in_unit = 1.0 / options.unit_density(n, options.volume_in(&bvh.bounds, &bvh.space))?;

@@ -12,7 +12,7 @@ use crate::gpu::device::{Device, on};
 use crate::gpu::device_vec::DeviceVec;
 use crate::gpu::primitives::gather::{Layout, gather, invert};
 
-/// Chains of particles, and the boundaries between them, on a device: the GPU version of [`crate::HopChains`].
+/// Chains of particles, and the boundaries between them, on a device: the GPU version of [`crate::cluster::HopChains`].
 /// [`Hop::chains`](crate::gpu::Hop::chains) finds them.
 #[derive(Clone, Debug)]
 pub struct HopChains {
@@ -28,7 +28,7 @@ pub struct HopChains {
 }
 
 impl HopChains {
-    /// The number of particles.
+    /// Returns the number of particles.
     pub fn len(&self) -> usize {
         self.order.len()
     }
@@ -38,17 +38,18 @@ impl HopChains {
         self.len() == 0
     }
 
-    /// The number of chains.
+    /// Returns the number of chains.
     pub fn n_chains(&self) -> usize {
         self.peaks.len()
     }
 
-    /// The number of boundaries between chains.
+    /// Returns the number of boundaries between chains.
     pub fn n_boundaries(&self) -> usize {
         self.boundaries.descending_key.len()
     }
 
-    /// The density of each particle, or the value of the caller's field.
+    /// Computes the density of each particle in the order of the points as they were given, or its value of the field
+    /// passed to [`Hop::chains_with_density`](crate::gpu::Hop::chains_with_density).
     ///
     /// # Errors
     /// A failing device.
@@ -56,7 +57,7 @@ impl HopChains {
         self.by_index(&self.density)
     }
 
-    /// The chain of each particle.
+    /// Computes the number of the chain of each particle, in the order of the points as they were given.
     ///
     /// # Errors
     /// A failing device.
@@ -84,19 +85,23 @@ impl HopChains {
     ///
     /// # Errors
     /// A failing device.
-    pub fn read(&self) -> Result<crate::HopChains> {
+    pub fn read(&self) -> Result<crate::cluster::HopChains> {
         let (density, chain) = (self.density()?.read()?, self.chain()?.read()?);
         on!(self.device, client => {
             let indices = gather(client, &self.order, &self.peaks, 1, Layout::Rows).read(client)?;
             let peak = |index: u32| Peak { index, density: density[index as usize] };
             let peaks = indices.into_iter().map(peak).collect();
             let boundaries = self.boundaries.read(client)?;
-            Ok(crate::HopChains::from_parts(density, chain, peaks, boundaries, self.space.clone()))
+            Ok(crate::cluster::HopChains::from_parts(density, chain, peaks, boundaries, self.space.clone()))
         })
     }
 
     /// Copies chains to a device.
-    pub(super) fn upload<R: Runtime>(client: &ComputeClient<R>, device: Device, chains: &crate::HopChains) -> Self {
+    pub(super) fn upload<R: Runtime>(
+        client: &ComputeClient<R>,
+        device: Device,
+        chains: &crate::cluster::HopChains,
+    ) -> Self {
         let peaks: Vec<u32> = chains.peaks().iter().map(|peak| peak.index).collect();
         let pair = |boundary: &ChainBoundary| u64::from(boundary.denser) << 32 | u64::from(boundary.other);
         let pairs: Vec<u64> = chains.boundaries().iter().map(pair).collect();

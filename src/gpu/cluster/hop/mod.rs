@@ -36,8 +36,8 @@ use crate::gpu::primitives::gather::{Layout, gather};
 use crate::gpu::primitives::rounding::rounds_well;
 use crate::gpu::search::nearest::{MAX_K_PER_SEARCH, MAX_KTH, kth_distances2};
 
-/// A density-based halo finder: options, then [`Hop::run`]. The GPU version of [`crate::Hop`], with the same meaning
-/// of options. Points are in a periodic box if they were uploaded with one.
+/// A halo finder based on density, for points on a device: set the options, then call [`Hop::run`]. The GPU version of
+/// [`crate::Hop`], with the same meaning of options. Points are in a periodic box if they were uploaded with one.
 ///
 /// ```no_run
 /// use ropewalk::gpu::{Device, Hop, Points};
@@ -62,60 +62,67 @@ impl From<crate::Hop> for Hop {
 }
 
 impl Hop {
-    /// Same as [`crate::Hop::new`].
+    /// Creates a finder of halos that extend to the density `delta_outer`. See [`crate::Hop::new`] for the defaults.
     pub fn new(delta_outer: impl Into<f64>) -> Self {
         Self { options: crate::Hop::new(delta_outer) }
     }
 
-    /// Sets the options of the densities.
+    /// Sets the estimator of densities, and with it the unit of thresholds. Default: 64 neighbours, the symmetric
+    /// kernel, units of the mean density.
     #[must_use]
-    pub fn density(self, density: crate::KernelDensity) -> Self {
+    pub fn density(self, density: crate::cluster::KernelDensity) -> Self {
         Self { options: self.options.density(density) }
     }
 
-    /// Same as [`crate::Hop::n_density`], at most 128.
+    /// Sets the number of neighbours that determine a density, the particle itself included, at most 128. Default: 64.
+    /// See [`crate::Hop::n_density`].
     #[must_use]
     pub fn n_density(self, n_density: usize) -> Self {
         Self { options: self.options.n_density(n_density) }
     }
 
-    /// Same as [`crate::Hop::masses`].
+    /// Sets the mass of each point, finite and not negative. Default: 1. See [`crate::cluster::KernelDensity::masses`].
     #[must_use]
     pub fn masses(self, masses: impl Into<Vec<f64>>) -> Self {
         Self { options: self.options.masses(masses) }
     }
 
-    /// Same as [`crate::Hop::volume`].
+    /// Sets the volume (in two dimensions the area) over which the mean density is taken. Default: that of the box. See
+    /// [`crate::cluster::KernelDensity::volume`].
     #[must_use]
     pub fn volume(self, volume: impl Into<f64>) -> Self {
         Self { options: self.options.volume(volume) }
     }
 
-    /// Same as [`crate::Hop::n_hop`], at most 128.
+    /// Sets the number of nearest particles, itself included, to the densest of which a particle hops, from 1 to 128.
+    /// Default: 64. See [`crate::Hop::n_hop`].
     #[must_use]
     pub fn n_hop(self, n_hop: usize) -> Self {
         Self { options: self.options.n_hop(n_hop) }
     }
 
-    /// Same as [`crate::Hop::n_merge`], at most 64.
+    /// Sets the number of nearest neighbours among which boundaries are searched, at most 64. Default: 4. See
+    /// [`crate::Hop::n_merge`].
     #[must_use]
     pub fn n_merge(self, n_merge: usize) -> Self {
         Self { options: self.options.n_merge(n_merge) }
     }
 
-    /// Same as [`crate::Hop::delta_saddle`].
+    /// Sets the minimum density of a boundary over which two halos are merged, in the unit of the densities. Default:
+    /// 2.5 times `delta_outer`. See [`crate::Hop::delta_saddle`].
     #[must_use]
     pub fn delta_saddle(self, delta_saddle: impl Into<f64>) -> Self {
         Self { options: self.options.delta_saddle(delta_saddle) }
     }
 
-    /// Same as [`crate::Hop::delta_peak`].
+    /// Sets the minimum density of a halo's peak, in the unit of the densities. Default: 3 times `delta_outer`. See
+    /// [`crate::Hop::delta_peak`].
     #[must_use]
     pub fn delta_peak(self, delta_peak: impl Into<f64>) -> Self {
         Self { options: self.options.delta_peak(delta_peak) }
     }
 
-    /// Same as [`crate::Hop::min_members`].
+    /// Sets the minimum number of members of a halo. Default: 10. See [`crate::Hop::min_members`].
     #[must_use]
     pub fn min_members(self, members: usize) -> Self {
         Self { options: self.options.min_members(members) }
@@ -132,7 +139,7 @@ impl Hop {
     /// - the device fails.
     pub fn run<S: Coordinate, const D: usize>(&self, points: &Points<S, D>) -> Result<Halos> {
         self.options.thresholds()?;
-        self.run_on(&Bvh::of(points)?)
+        self.run_on(&Bvh::from_points(points)?)
     }
 
     /// Finds the halos in a tree that is already built.
@@ -150,10 +157,10 @@ impl Hop {
     /// # Errors
     /// Those of [`Hop::run`], except for thresholds.
     pub fn chains<S: Coordinate, const D: usize>(&self, points: &Points<S, D>) -> Result<HopChains> {
-        self.chains_on(&Bvh::of(points)?)
+        self.chains_on(&Bvh::from_points(points)?)
     }
 
-    /// The same in a tree that is already built.
+    /// Finds the chains of the points in a tree that is already built, and their boundaries.
     ///
     /// # Errors
     /// Those of [`Hop::chains`].
@@ -178,7 +185,11 @@ impl Hop {
     ///
     /// # Errors
     /// Returns an error as [`Hop::chains`], if a value is NaN, or if the number of values is not that of the points.
-    pub fn chains_of<S: Coordinate, const D: usize>(&self, bvh: &Bvh<S, D>, field: &[f64]) -> Result<HopChains> {
+    pub fn chains_with_density<S: Coordinate, const D: usize>(
+        &self,
+        bvh: &Bvh<S, D>,
+        field: &[f64],
+    ) -> Result<HopChains> {
         check_dimension::<D>()?;
         self.check_counts(bvh.len())?;
         check_field(field, bvh.len())?;
@@ -225,7 +236,7 @@ impl Hop {
             chain: chains.chain,
             peaks: chains.peaks,
             boundaries,
-            space: Boundary::of(&bvh.space),
+            space: Boundary::new(&bvh.space),
         })
     }
 
@@ -264,6 +275,6 @@ fn none<R: Runtime, S: Coordinate, const D: usize>(client: &ComputeClient<R>, bv
         chain: Buffer::new(client, 0),
         peaks: Buffer::new(client, 0),
         boundaries: Boundaries::none(client),
-        space: Boundary::of(&bvh.space),
+        space: Boundary::new(&bvh.space),
     }
 }

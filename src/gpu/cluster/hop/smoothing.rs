@@ -129,7 +129,7 @@ pub(super) fn smooth<R: Runtime, S: Coordinate, const D: usize>(
     );
     let node_reach2 = if is_symmetric { largest_below(client, nodes, &reach2) } else { reach2.clone() };
     let density = Buffer::<f64>::new(client, n);
-    let warp = Warp::of(client).apart();
+    let warp = Warp::new(client).apart();
     let kernels = KernelsLaunch::new(
         inverse_h.arg(),
         reach2.arg(),

@@ -118,7 +118,7 @@ impl<'a, R: Runtime, S: Coordinate, const D: usize> Rounds<'a, R, S, D> {
                 mutual,
                 listed,
                 all_listed: listed == n - 1,
-                warp: Warp::of(client),
+                warp: Warp::new(client),
             },
         };
         let nearest = bvh.nearest_rows(client, Nearest::new(k).excluding_self(), RowOrder::Tree)?;

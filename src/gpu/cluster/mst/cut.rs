@@ -15,7 +15,8 @@ use crate::gpu::cluster::mst::SpanningTree;
 use crate::gpu::device::{is_cuda, on};
 
 impl SpanningTree {
-    /// Returns the clusters connected by edges of at most `length`, with the labels of [`crate::SpanningTree::cut`].
+    /// Returns the clusters connected by edges of at most `length`, with the labels of
+    /// [`crate::cluster::SpanningTree::cut`].
     ///
     /// # Errors
     /// A length that is NaN or negative; a failing device.
@@ -35,7 +36,7 @@ impl SpanningTree {
         self.labels(self.low.len(), squared_limit(length), Membership::Multiple)
     }
 
-    /// Returns exactly this many clusters, with the labels of [`crate::SpanningTree::cut_into`].
+    /// Returns exactly this many clusters, with the labels of [`crate::cluster::SpanningTree::cut_into`].
     ///
     /// # Errors
     /// 0 clusters, or more than there are points; a failing device.

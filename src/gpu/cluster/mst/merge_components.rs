@@ -81,7 +81,7 @@ enum EdgeKey {
 }
 
 impl ComponentEdges {
-    /// No edges.
+    /// Creates the edges of `components` components, of which none is found yet.
     pub fn new<R: Runtime>(client: &ComputeClient<R>, components: usize) -> Self {
         let none = || Buffer::filled(client, components, NONE);
         let skipped = Buffer::filled(client, components, 0);
@@ -179,7 +179,7 @@ impl ComponentEdges {
             sizes.arg(),
             sums.arg(),
             count,
-            Warp::of(client),
+            Warp::new(client),
         );
         renumber::launch::<R>(client, blocks_for(n), dim, root.arg(), ranks(), component.arg(), n as u32);
         Ok(sums)

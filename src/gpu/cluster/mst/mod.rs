@@ -55,13 +55,13 @@ impl Default for MinimumSpanningTree {
 }
 
 impl MinimumSpanningTree {
-    /// A tree whose edge weights are lengths.
+    /// Creates the default options: edges are weighted by their length.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Uses mutual reachability as the edge weight, with this many samples including the point itself; 1 gives the
-    /// length.
+    /// Sets the number of samples for mutual reachability, the point itself included, from 1 to 65. Default: 1, which
+    /// weights edges by their length.
     #[must_use]
     pub fn min_samples(mut self, min_samples: usize) -> Self {
         self.min_samples = min_samples;
@@ -79,7 +79,7 @@ impl MinimumSpanningTree {
     /// - the lists hold more than 2^32 - 1 neighbours in all;
     /// - the device fails.
     pub fn run<S: Coordinate, const D: usize>(&self, points: &Points<S, D>) -> Result<SpanningTree> {
-        self.run_on(&Bvh::of(points)?)
+        self.run_on(&Bvh::from_points(points)?)
     }
 
     /// Computes the minimum spanning tree of the points of a tree that is already built.
@@ -111,7 +111,7 @@ impl MinimumSpanningTree {
     }
 }
 
-/// The Euclidean minimum spanning tree of points on a device, with the edges of [`crate::minimum_spanning_tree`].
+/// Finds the Euclidean minimum spanning tree of points on a device, with the edges of [`crate::minimum_spanning_tree`].
 ///
 /// ```no_run
 /// use ropewalk::gpu::{Device, Points, minimum_spanning_tree};
@@ -128,8 +128,8 @@ pub fn minimum_spanning_tree<S: Coordinate, const D: usize>(points: &Points<S, D
     MinimumSpanningTree::new().run(points)
 }
 
-/// A minimum spanning tree on a device: the GPU version of [`crate::SpanningTree`], with n - 1 edges in ascending
-/// order of (squared weight, lower index, higher index).
+/// A minimum spanning tree on a device: the GPU version of [`crate::cluster::SpanningTree`], with n - 1 edges in
+/// ascending order of (squared weight, lower index, higher index).
 #[derive(Clone, Debug)]
 pub struct SpanningTree {
     pub(super) device: Device,
@@ -140,27 +140,27 @@ pub struct SpanningTree {
 }
 
 impl SpanningTree {
-    /// The number of points of the tree.
+    /// Returns the number of points of the tree.
     pub fn n_points(&self) -> usize {
         self.n_points
     }
 
-    /// The squared weights of the edges, in order.
+    /// Returns the squared weights of the edges, in the order of the edges: ascending.
     pub fn weights2(&self) -> DeviceVec<f64> {
         DeviceVec { device: self.device, values: self.weight2.clone() }
     }
 
-    /// The lower point index of each edge.
+    /// Returns the lower point index of each edge, in the order of the edges.
     pub fn low(&self) -> DeviceVec<u32> {
         DeviceVec { device: self.device, values: self.low.clone() }
     }
 
-    /// The higher point index of each edge.
+    /// Returns the higher point index of each edge, in the order of the edges.
     pub fn high(&self) -> DeviceVec<u32> {
         DeviceVec { device: self.device, values: self.high.clone() }
     }
 
-    /// The two point indices of each edge, one edge after the other, the lower index first.
+    /// Computes the two point indices of each edge on the device, one edge after the other, the lower index first.
     ///
     /// # Errors
     /// A failing device.
@@ -169,7 +169,7 @@ impl SpanningTree {
         on!(device, client => Ok(DeviceVec { device, values: ends(client, &self.low, &self.high) }))
     }
 
-    /// The weights of the edges, in order: the roots of [`SpanningTree::weights2`].
+    /// Computes the weights of the edges on the device, in ascending order: the roots of [`SpanningTree::weights2`].
     ///
     /// # Errors
     /// A failing device.
@@ -190,12 +190,12 @@ impl SpanningTree {
     ///
     /// # Errors
     /// A failing device.
-    pub fn read(&self) -> Result<crate::SpanningTree> {
+    pub fn read(&self) -> Result<crate::cluster::SpanningTree> {
         on!(self.device, client => {
             let (low, high) = (self.low.read(client)?, self.high.read(client)?);
             let ends = low.into_iter().zip(high);
             let edges = ends.zip(self.weight2.read(client)?).map(|((low, high), weight2)| Edge { low, high, weight2 });
-            Ok(crate::SpanningTree::from_parts(self.n_points, edges.collect()))
+            Ok(crate::cluster::SpanningTree::from_parts(self.n_points, edges.collect()))
         })
     }
 }

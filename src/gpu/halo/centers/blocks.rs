@@ -59,7 +59,15 @@ impl Blocks {
         let dim = CubeDim::new_1d(THREADS_PER_BLOCK);
         let (halo_count, n) = (halos.large.halos, halos.large.members);
         let extents = Buffer::<u32>::filled(client, halo_count, 0);
-        find_extents::launch::<R>(client, blocks_for(n), dim, members.arg(), extents.arg(), n as u32, Warp::of(client));
+        find_extents::launch::<R>(
+            client,
+            blocks_for(n),
+            dim,
+            members.arg(),
+            extents.arg(),
+            n as u32,
+            Warp::new(client),
+        );
         let pairs = Pairs { keys: Buffer::new(client, n), values: Buffer::new(client, n) };
         code_members::launch::<R>(
             client,
@@ -94,7 +102,7 @@ impl Blocks {
         Ok(Self { order, of_halos, first, of_members, moments, len: starts.len })
     }
 
-    /// The kernel argument.
+    /// Returns the blocks as a kernel argument.
     pub fn arg<R: Runtime>(&self) -> BlocksArgLaunch<R> {
         BlocksArgLaunch::new(
             self.order.arg(),

@@ -57,7 +57,7 @@ impl<'a> TargetBounds<'a> {
         Self { upper: Buffer::new(client, targets), best }
     }
 
-    /// The kernel argument.
+    /// Returns the bounds as a kernel argument.
     pub fn arg<R: Runtime>(&self) -> TargetBoundsArgLaunch<R> {
         TargetBoundsArgLaunch::new(self.upper.arg(), self.best.lower.arg(), self.best.pairs.arg())
     }

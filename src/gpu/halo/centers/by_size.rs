@@ -16,7 +16,7 @@ use crate::gpu::cluster::halos::Halos;
 /// bound the potentials.
 const SMALL: u32 = 512;
 
-/// Halos by descending size; halos of equal size are in the caller's order.
+/// Halos by descending size; halos of equal size are in the order in which they were given.
 pub(super) struct SortedHalos {
     /// Halo `h` has the members `offsets[h]..offsets[h + 1]`; a copy is on the device and one on the host.
     pub offsets: Buffer<u32>,
@@ -36,7 +36,7 @@ pub(super) struct LargeCount {
 }
 
 impl LargeCount {
-    fn of(offsets: &[u32]) -> Self {
+    fn new(offsets: &[u32]) -> Self {
         let halos = offsets.windows(2).take_while(|pair| size(pair) > SMALL).count();
         Self { halos, members: offsets.get(halos).map_or(0, |&end| end as usize) }
     }
@@ -63,7 +63,7 @@ impl SortedHalos {
         if sizes.is_sorted_by_key(|&size| Reverse(size)) {
             return Ok(Self {
                 offsets: halos.offsets.clone(),
-                large: LargeCount::of(&given),
+                large: LargeCount::new(&given),
                 host_offsets: given,
                 members: halos.members.clone(),
                 order: None,
@@ -88,24 +88,24 @@ impl SortedHalos {
             members.arg(),
             n as u32,
         );
-        Ok(Self { offsets, large: LargeCount::of(&host_offsets), host_offsets, members, order: Some(order) })
+        Ok(Self { offsets, large: LargeCount::new(&host_offsets), host_offsets, members, order: Some(order) })
     }
 
     pub fn len(&self) -> usize {
         self.host_offsets.len().saturating_sub(1)
     }
 
-    /// The kernel argument.
+    /// Returns the halos as a kernel argument.
     pub fn arg<R: Runtime>(&self) -> HalosArgLaunch<R> {
         HalosArgLaunch::new(self.offsets.arg(), self.members.arg(), self.len() as u32)
     }
 
-    /// The number of members of a halo.
+    /// Returns the number of members of a halo.
     pub fn size(&self, halo: usize) -> u32 {
         self.host_offsets.get(halo..).and_then(|offsets| offsets.get(..2)).map_or(0, size)
     }
 
-    /// Reorders rows, one for each halo in this order, to the caller's order.
+    /// Reorders rows, one for each halo in this order, to the order in which the halos were given.
     pub fn in_given_order<T>(&self, rows: Vec<T>) -> Vec<T> {
         let Some(order) = &self.order else { return rows };
         let mut rows: Vec<_> = order.iter().zip(rows).collect();
@@ -151,7 +151,7 @@ mod tests {
         for (offsets, halos, members) in
             [(&[0][..], 0, 0), (&[0, 512], 0, 0), (&[0, 513], 1, 513), (&[0, 600, 1113, 1114], 2, 1113)]
         {
-            assert_eq!(LargeCount::of(offsets), LargeCount { halos, members });
+            assert_eq!(LargeCount::new(offsets), LargeCount { halos, members });
         }
     }
 

@@ -73,7 +73,7 @@ impl Interactions {
         pairs: &Buffer<u32>,
     ) -> Option<Self> {
         let n = blocks.len;
-        let warp = Warp::of(client).apart();
+        let warp = Warp::new(client).apart();
         let (count, dim) = warp.blocks(n * warp.lanes() as usize, THREADS_PER_BLOCK);
         let found = Self {
             sums: Buffer::new(client, n),
@@ -99,7 +99,7 @@ impl Interactions {
         Some(found)
     }
 
-    /// The kernel argument for the local expansions.
+    /// Returns the local expansions as a kernel argument.
     pub fn far<R: Runtime>(&self) -> FarArgLaunch<R> {
         FarArgLaunch::new(self.sums.arg(), self.expansions.arg())
     }
@@ -115,7 +115,7 @@ pub(super) fn tighten<R: Runtime>(
     targets: &Buffer<u32>,
     best: &HaloBounds,
 ) -> Buffer<f32> {
-    let (n, warp) = (targets.len(), Warp::of(client).apart());
+    let (n, warp) = (targets.len(), Warp::new(client).apart());
     let (count, dim) = warp.blocks(n * warp.lanes() as usize, THREADS_PER_BLOCK);
     let bounds = TargetBounds::new(client, n, best);
     // SAFETY: the launch contract of `centers`. `targets` are positions in block order. Each has a warp or a thread,

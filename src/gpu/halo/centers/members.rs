@@ -21,7 +21,7 @@ pub(super) struct Units {
 
 impl Units {
     /// Returns `None` if lengths or masses have too large a range for `f32` in any units.
-    pub fn of<S: Coordinate>(points: &Points<S, 3>, masses: Option<&[f64]>, softening: f64) -> Option<Self> {
+    pub fn new<S: Coordinate>(points: &Points<S, 3>, masses: Option<&[f64]>, softening: f64) -> Option<Self> {
         let sides = points.space.period().into_iter().flatten().copied();
         let corners = points.bounds.lo.into_iter().chain(points.bounds.hi).map(|x| Into::<f64>::into(x).abs());
         let extent = corners.chain(sides).fold(0.0, f64::max);
@@ -39,15 +39,15 @@ impl Units {
         fits.then_some(Self { length, mass })
     }
 
-    /// The factor from the caller's lengths to these units, followed by the sides of the periodic box in these units,
-    /// or 0 in open space.
+    /// Returns the factor from the unit of the points to these units, followed by the sides of the periodic box in
+    /// these units, or 0 in open space.
     pub fn scale_and_sides<S: Coordinate>(self, points: &Points<S, 3>) -> [f64; 4] {
         let scale = power(-self.length);
         let [x, y, z] = points.space.period().copied().unwrap_or([0.0; 3]).map(|side| side * scale);
         [scale, x, y, z]
     }
 
-    /// The potential φ in the caller's units, from the sum -φ over scaled members.
+    /// Converts the sum -φ over scaled members to the potential φ in the units of the points and masses.
     pub fn potential(self, sum: f64) -> f64 {
         -(sum * power(self.mass)) * power(-self.length)
     }
@@ -134,7 +134,7 @@ impl Members {
         Ok(Self { axes, owners, masses: own_masses, flags, any_ambiguous, softening, len: n })
     }
 
-    /// The kernel argument.
+    /// Returns the members as a kernel argument.
     pub fn arg<R: Runtime>(&self) -> MembersArgLaunch<R> {
         let weighted = self.masses.len() > 0;
         MembersArgLaunch::new(

@@ -64,7 +64,7 @@ use crate::parallel::map;
 const TASK: usize = 1 << 10;
 
 /// The options to find halo centres on a device, followed by [`CenterFinder::run`]. The GPU version of
-/// [`crate::CenterFinder`].
+/// [`crate::halo::CenterFinder`].
 ///
 /// Space is open or periodic as for the points. Halos found in a different space are an error.
 ///
@@ -95,7 +95,7 @@ pub struct CentersWithDevice {
 }
 
 impl<'a> CenterFinder<'a> {
-    /// A finder with equal masses of 1.
+    /// Creates a finder of centres of this definition, for points of mass 1.
     pub fn new(center: Center) -> Self {
         Self { center, masses: None }
     }
@@ -141,7 +141,7 @@ impl<'a> CenterFinder<'a> {
     /// The positions of the members of these halos, and the indices of all members, are then copied from the device.
     ///
     /// # Errors
-    /// Returns an error as [`crate::CenterFinder::run`], and for:
+    /// Returns an error as [`crate::halo::CenterFinder::run`], and for:
     /// - halos found in a different space than that of the points;
     /// - another definition of the centre;
     /// - points and halos on different devices;
@@ -150,7 +150,7 @@ impl<'a> CenterFinder<'a> {
         Ok(self.run_traced(points, halos)?.centers)
     }
 
-    /// The same, with the processor that computed each centre.
+    /// Finds the centre of each halo as [`CenterFinder::run`] does, and the processor that computed each.
     #[doc(hidden)]
     pub fn run_traced<S: Coordinate>(&self, points: &Points<S, 3>, halos: &Halos) -> Result<CentersWithDevice> {
         self.center.check()?;
@@ -158,7 +158,7 @@ impl<'a> CenterFinder<'a> {
         on_host::finder(self.center, self.masses).check_lengths(points.len, halos.labels.len())?;
         let boundary = Boundary::common(&[
             ("the halos were found in", &halos.boundary),
-            ("the points are in", &Boundary::of(&points.space)),
+            ("the points are in", &Boundary::new(&points.space)),
         ])?;
         on!(points.device, client => {
             let halos = SortedHalos::new(client, halos)?;
@@ -167,7 +167,7 @@ impl<'a> CenterFinder<'a> {
             let on_device = halos.in_given_order((0..halos.len()).map(|halo| found.point(halo).is_some()).collect());
             end_phase(client, "rows")?;
             let sizes = (0..halos.len()).map(|halo| halos.size(halo) as usize);
-            Ok(CentersWithDevice { centers: Centers::of(rows, sizes, boundary), on_device })
+            Ok(CentersWithDevice { centers: Centers::from_parts(rows, sizes, boundary), on_device })
         })
     }
 
@@ -181,7 +181,7 @@ impl<'a> CenterFinder<'a> {
         match self.center {
             Center::MostBound { softening } => {
                 let is_exact = rounds_well(client, points.device)?;
-                let Some(units) = Units::of(points, self.masses, softening).filter(|_| is_exact) else {
+                let Some(units) = Units::new(points, self.masses, softening).filter(|_| is_exact) else {
                     return Ok(DeviceCenters::Nothing);
                 };
                 let members = Members::new(client, points, halos, self.masses, softening, units)?;
@@ -192,7 +192,7 @@ impl<'a> CenterFinder<'a> {
             }
             Center::MostConnected { linking_length } => {
                 points.space.check_length("linking_length", linking_length)?;
-                let Some(units) = Units::of(points, None, linking_length) else { return Ok(DeviceCenters::Nothing) };
+                let Some(units) = Units::new(points, None, linking_length) else { return Ok(DeviceCenters::Nothing) };
                 let found = most_connected::most_connected(client, points, halos, linking_length, units)?;
                 Ok(found.map_or(DeviceCenters::Nothing, DeviceCenters::MostConnected))
             }

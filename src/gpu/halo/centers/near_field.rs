@@ -52,7 +52,7 @@ pub(super) fn bound_all<R: Runtime>(
     interactions: &Interactions,
     best: &HaloBounds,
 ) -> NearBounds {
-    let (n, warp) = (blocks.order.len(), Warp::of(client).apart());
+    let (n, warp) = (blocks.order.len(), Warp::new(client).apart());
     let (count, dim) = warp.blocks(if warp.is_some() { blocks.len * BLOCK as usize } else { n }, THREADS_PER_BLOCK);
     let bounds = NearBounds { sums: Buffer::new(client, n), upper: Buffer::new(client, n) };
     let (lower, upper) = (best.lower.arg(), best.upper.arg());

@@ -36,7 +36,7 @@ impl NearLists {
         Some(Self { blocks: Buffer::new(client, capacity * blocks), counts: Buffer::new(client, blocks), capacity })
     }
 
-    /// The kernel argument.
+    /// Returns the lists as a kernel argument.
     pub fn arg<R: Runtime>(&self) -> NearListsArgLaunch<R> {
         NearListsArgLaunch::new(self.blocks.arg(), self.counts.arg(), self.capacity as u32)
     }

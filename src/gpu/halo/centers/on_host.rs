@@ -1,8 +1,8 @@
 //! Centres that the device leaves to the CPU.
 //!
-//! In: halos on a device. Out: their centres by [`crate::CenterFinder`]. Cost: that of the CPU. The indices of all
-//! members are copied from the device, 4 bytes each, and the positions of the members of these halos, 12 or 24 bytes
-//! each.
+//! In: halos on a device. Out: their centres by [`crate::halo::CenterFinder`]. Cost: that of the CPU. The indices of
+//! all members are copied from the device, 4 bytes each, and the positions of the members of these halos, 12 or 24
+//! bytes each.
 
 use std::ops::Range;
 

@@ -84,7 +84,7 @@ impl Sources {
         sources
     }
 
-    /// The kernel argument.
+    /// Returns the sources as a kernel argument.
     pub fn arg<R: Runtime>(&self) -> SourcesArgLaunch<R> {
         SourcesArgLaunch::new(self.values.arg(), self.low_parts.arg(), self.split)
     }
@@ -119,7 +119,7 @@ pub(super) fn bound_pairwise<R: Runtime>(
             bounds.arg(),
             n as u32,
             group,
-            Warp::of(client),
+            Warp::new(client),
         )
     };
     bounds.upper

@@ -47,7 +47,7 @@ pub(in crate::gpu) fn sort<R: Runtime>(client: &ComputeClient<R>, pairs: Pairs) 
         return Ok(pairs);
     }
     let words = Buffer::<u32>::from_slice(client, &[0, 0]);
-    let (dim, warp) = (CubeDim::new_1d(THREADS_PER_BLOCK), Warp::of(client));
+    let (dim, warp) = (CubeDim::new_1d(THREADS_PER_BLOCK), Warp::new(client));
     differing::launch::<R>(client, blocks_for(n), dim, pairs.keys.arg(), words.arg(), n as u32, warp);
     let words = words.read(client)?;
     Ok(sort_bits(client, pairs, u64::from(words[0]) | u64::from(words[1]) << 32))
@@ -124,7 +124,7 @@ struct Passes<'a, R: Runtime> {
 
 impl<'a, R: Runtime> Passes<'a, R> {
     fn new(client: &'a ComputeClient<R>, n: usize, most_parts: usize) -> Self {
-        let spec = SortSpec::of(client);
+        let spec = SortSpec::new(client);
         let tiles = n.div_ceil(spec.tile() as usize);
         let tiles_of_part = tiles.div_ceil(most_parts) as u32;
         let parts = (tiles as u32).div_ceil(tiles_of_part);

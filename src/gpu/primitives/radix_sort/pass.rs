@@ -29,12 +29,12 @@ pub(in crate::gpu) struct SortSpec {
 }
 
 impl SortSpec {
-    pub fn of<R: Runtime>(client: &ComputeClient<R>) -> Self {
+    pub fn new<R: Runtime>(client: &ComputeClient<R>) -> Self {
         let rest = (HALF * WARPS + DIGITS + THREADS_PER_BLOCK) * 4;
         let room = client.properties().hardware.max_shared_memory_size as u32 - rest;
         // Larger tiles are written in longer contiguous runs, but fewer of them run concurrently. Measured from 8 to
         // 24.
-        let warp = Warp::of(client);
+        let warp = Warp::new(client);
         // Kernels with emulated warps are long; few items keep them shorter.
         let most = if let Warp::Emulated { .. } = warp { 2 } else { 14 };
         Self { items: (room / (8 * THREADS_PER_BLOCK)).min(most), warp }

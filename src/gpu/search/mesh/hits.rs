@@ -39,7 +39,7 @@ impl<const N: usize> OptionalHits<N> {
 macro_rules! rows {
     ($type:ty) => {
         impl $type {
-            /// The number of queries.
+            /// Returns the number of queries.
             pub fn len(&self) -> usize {
                 self.0.indices.len()
             }
@@ -69,13 +69,13 @@ rows!(MeshNeighbors);
 pub struct RayHits(pub(super) OptionalHits<4>);
 
 impl RayHits {
-    /// The triangle that each ray meets; `u32::MAX` for a ray without hits.
+    /// Returns the index of the triangle that each ray meets first; `u32::MAX` for a ray without hits.
     pub fn triangles(&self) -> DeviceVec<u32> {
         self.0.indices()
     }
 
-    /// Four numbers per ray: `t`, and the barycentric weights of the triangle's corners. They are unspecified for a
-    /// ray without hits.
+    /// Returns four numbers per ray: `t`, and the barycentric weights of the triangle's corners. They are unspecified
+    /// for a ray without hits.
     pub fn numbers(&self) -> DeviceVec<f64> {
         self.0.numbers()
     }
@@ -102,12 +102,12 @@ pub struct RayLists {
 }
 
 impl RayLists {
-    /// The triangles of each list.
+    /// Returns the indices of the triangles of each list.
     pub fn triangles(&self) -> &Csr {
         &self.lists
     }
 
-    /// Four numbers per hit: `t`, and the barycentric weights of the triangle's corners.
+    /// Returns four numbers per hit: `t`, and the barycentric weights of the triangle's corners.
     pub fn numbers(&self) -> DeviceVec<f64> {
         DeviceVec { device: self.lists.device, values: self.numbers.clone() }
     }
@@ -130,12 +130,12 @@ impl RayLists {
 pub struct CastHits(pub(super) OptionalHits<1>);
 
 impl CastHits {
-    /// The solid that each ray meets; `u32::MAX` for a ray without hits.
+    /// Returns the index of the solid that each ray meets first; `u32::MAX` for a ray without hits.
     pub fn indices(&self) -> DeviceVec<u32> {
         self.0.indices()
     }
 
-    /// The `t` of each hit. It is unspecified for a ray without hits.
+    /// Returns the parameter `t` of the hit of each ray. It is unspecified for a ray without hits.
     pub fn ts(&self) -> DeviceVec<f64> {
         self.0.numbers()
     }
@@ -154,12 +154,13 @@ impl CastHits {
 pub struct MeshNeighbors(pub(super) OptionalHits<NUMBERS>);
 
 impl MeshNeighbors {
-    /// The nearest triangle of each point; `u32::MAX` for a point without triangles within the radius.
+    /// Returns the index of the nearest triangle of each point; `u32::MAX` for a point without triangles within the
+    /// radius.
     pub fn triangles(&self) -> DeviceVec<u32> {
         self.0.indices()
     }
 
-    /// Seven numbers per point: the squared distance, the nearest point, and the barycentric weights of the
+    /// Returns seven numbers per point: the squared distance, the nearest point, and the barycentric weights of the
     /// triangle's corners. They are unspecified for a point without a nearest triangle.
     pub fn numbers(&self) -> DeviceVec<f64> {
         self.0.numbers()

@@ -115,7 +115,7 @@ impl<S: Coordinate> Mesh<S> {
         Ok(Self { stored })
     }
 
-    /// The number of triangles.
+    /// Returns the number of triangles.
     pub fn len(&self) -> usize {
         self.stored.items.n
     }

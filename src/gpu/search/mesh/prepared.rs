@@ -82,7 +82,7 @@ pub(super) struct PreparedRaysIn {
 
 #[cube]
 impl PreparedRaysIn {
-    /// The number of the ray at a place in the order.
+    /// Returns the number of the ray at a place in the order.
     pub fn ray(&self, place: u32, #[comptime] is_ordered: bool) -> u32 {
         let mut at = place + 0;
         if comptime!(is_ordered) {
@@ -91,8 +91,8 @@ impl PreparedRaysIn {
         at
     }
 
-    /// The scale of a ray: `t` times the first number, minus the second, is the distance along its longest axis in
-    /// the unit of the tree.
+    /// Returns the scale of a ray: `t` times the first number, minus the second, is the distance along its longest axis
+    /// in the unit of the tree.
     pub fn scale(&self, at: u32) -> (f64, f64) {
         (self.scales[2 * at as usize], self.scales[2 * at as usize + 1])
     }

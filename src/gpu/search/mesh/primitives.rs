@@ -47,7 +47,7 @@ pub(super) struct ItemsIn<F: Float> {
 
 #[cube]
 impl<F: Float> ItemsIn<F> {
-    /// The corners of a triangle.
+    /// Returns the corners of a triangle.
     pub fn triangle(&self, index: u32) -> Array<f64> {
         let mut corners = Array::<f64>::new(9usize);
         #[unroll]
@@ -57,7 +57,7 @@ impl<F: Float> ItemsIn<F> {
         corners
     }
 
-    /// The coordinates of an item that has `width` of them.
+    /// Returns the coordinates of an item that has `width` of them.
     pub fn solid(&self, index: u32, #[comptime] width: usize) -> Array<f64> {
         let mut own = Array::<f64>::new(width);
         #[unroll]

@@ -41,7 +41,7 @@ pub(super) struct FrameRay {
 
 #[cube]
 impl FrameRay {
-    /// A ray without values.
+    /// Creates a ray without values.
     pub fn new() -> FrameRay {
         let mut bits = Array::<u32>::new(1usize);
         bits[0] = 0;
@@ -55,17 +55,17 @@ impl FrameRay {
         }
     }
 
-    /// The state of the ray: `MISSES`, `TEST_ALL` or `READY`.
+    /// Returns the state of the ray: `MISSES`, `TEST_ALL` or `READY`.
     pub fn state(&self) -> u32 {
         self.bits[0] >> STATE
     }
 
-    /// Bit `k` is set if the direction is negative along axis `k`.
+    /// Returns the signs of the direction: bit `k` is set if it is negative along axis `k`.
     pub fn octant(&self) -> u32 {
         self.bits[0] & 7
     }
 
-    /// The axis along which the direction is longest.
+    /// Returns the axis along which the direction is longest.
     pub fn longest(&self) -> u32 {
         (self.bits[0] >> AXIS) & 3
     }

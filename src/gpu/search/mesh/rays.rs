@@ -29,7 +29,7 @@ const TASK: usize = 1 << 14;
 /// ```
 ///
 /// # Cost
-/// Memory: 40 bytes per ray of `f32` and 64 of `f64`; 24 and 48 if made by [`Rays::of`].
+/// Memory: 40 bytes per ray of `f32` and 64 of `f64`; 24 and 48 if made by [`Rays::from_device`].
 #[derive(Clone, Debug)]
 pub struct Rays<S> {
     pub(super) device: Device,
@@ -60,13 +60,13 @@ impl<S: Coordinate> Rays<S> {
         })
     }
 
-    /// Makes half lines from origins and directions on a device, with three numbers each.
+    /// Creates half lines from origins and directions on a device, with three numbers each.
     ///
     /// # Errors
     /// - The numbers of origins and directions differ, or are not multiples of three.
     /// - There are more than 2^30 rays.
     /// - The origins and directions are on different devices.
-    pub fn of(origins: &DeviceVec<S>, directions: &DeviceVec<S>) -> Result<Self> {
+    pub fn from_device(origins: &DeviceVec<S>, directions: &DeviceVec<S>) -> Result<Self> {
         let (device, len) = (origins.device, origins.len());
         if !len.is_multiple_of(3) {
             return Err(errors::no_rows(len, 3));
@@ -84,7 +84,7 @@ impl<S: Coordinate> Rays<S> {
         }))
     }
 
-    /// The number of rays.
+    /// Returns the number of rays.
     pub fn len(&self) -> usize {
         self.origins.len() / 3
     }

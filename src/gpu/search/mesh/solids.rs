@@ -25,7 +25,7 @@ const TASK: usize = 1 << 14;
 /// Boxes or balls in space, on a device, with a tree for ray casts.
 ///
 /// A ray meets a solid if they share a point, boundaries included. A ray that begins inside a solid enters it at the
-/// ray's start. Results are those of [`Convex::ray_interval`](crate::Convex::ray_interval).
+/// ray's start. Results are those of [`Convex::ray_interval`](crate::geometry::Convex::ray_interval).
 ///
 /// ```no_run
 /// use ropewalk::gpu::{Device, Rays, Solids};
@@ -54,7 +54,7 @@ impl<S: Coordinate> Solids<S> {
     /// - The errors of [`Mesh::upload`](super::Mesh::upload).
     pub fn boxes(boxes: &[Aabb<S, 3>], device: Device) -> Result<Self> {
         let corners = map(boxes.len(), TASK, &|at| [boxes[at].lo, boxes[at].hi]);
-        Self::of(boxes, Item::Box, corners.as_flattened().as_flattened(), &[], device)
+        Self::upload(boxes, Item::Box, corners.as_flattened().as_flattened(), &[], device)
     }
 
     /// Builds a tree of balls, and copies it to a device.
@@ -65,10 +65,10 @@ impl<S: Coordinate> Solids<S> {
     pub fn balls(balls: &[Sphere<S, 3>], device: Device) -> Result<Self> {
         let centers = map(balls.len(), TASK, &|at| balls[at].center);
         let radii = map(balls.len(), TASK, &|at| balls[at].radius);
-        Self::of(balls, Item::Ball, centers.as_flattened(), &radii, device)
+        Self::upload(balls, Item::Ball, centers.as_flattened(), &radii, device)
     }
 
-    fn of<G: Bounded<S, 3>>(solids: &[G], item: Item, exact: &[S], radii: &[f64], device: Device) -> Result<Self> {
+    fn upload<G: Bounded<S, 3>>(solids: &[G], item: Item, exact: &[S], radii: &[f64], device: Device) -> Result<Self> {
         // Builds a tree of the CPU for its errors about invalid solids.
         let bounds = crate::Bvh::build(solids)?.bounds();
         let frame = Frame::over(&bounds);
@@ -83,7 +83,7 @@ impl<S: Coordinate> Solids<S> {
         Ok(Self { stored })
     }
 
-    /// The number of solids.
+    /// Returns the number of solids.
     pub fn len(&self) -> usize {
         self.stored.items.n
     }

@@ -98,7 +98,7 @@ impl Nodes {
         }
     }
 
-    /// The triangle at a position.
+    /// Reads the triangle at a position.
     pub fn triangle(&self, position: u32) -> Triangle {
         let first = (self.triangles + position * CORNERS) as usize;
         let mut corners = Array::<f32>::new(9usize);
@@ -183,7 +183,7 @@ pub(super) struct TreeWalk {
 
 #[cube]
 impl TreeWalk {
-    /// A walk that has ended.
+    /// Creates a walk that has ended.
     pub fn new() -> TreeWalk {
         let mut state = Array::<u32>::new(2usize);
         state[0] = 0;
@@ -199,7 +199,7 @@ impl TreeWalk {
         }
     }
 
-    /// Starts at the root.
+    /// Starts the walk at the root.
     pub fn begin(&mut self, octant: u32) {
         self.group[0] = 0;
         self.group[1] = 1u32 << octant;

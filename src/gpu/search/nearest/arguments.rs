@@ -52,7 +52,7 @@ pub(super) struct Search<F: Float> {
 pub(super) struct Queries<F: Float> {
     /// Coordinates, axis by axis.
     pub axes: Array<F>,
-    /// The index of each query in the caller's order.
+    /// The index of each query in the order of the queries as they were given.
     pub order: Array<u32>,
     pub n: u32,
 }
@@ -68,7 +68,7 @@ impl<F: Float> Queries<F> {
         point
     }
 
-    /// The row of a query.
+    /// Returns the row of a query.
     pub fn row(&self, query: u32, #[comptime] row_order: RowOrder) -> usize {
         let mut row = query as usize;
         if comptime!(row_order == RowOrder::Caller) {

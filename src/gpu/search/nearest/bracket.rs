@@ -102,7 +102,7 @@ impl Histogram {
         }
     }
 
-    /// The last relevant bin.
+    /// Returns the last relevant bin.
     pub fn last(&self) -> u32 {
         self.state[0] + self.state[1]
     }

@@ -57,7 +57,7 @@ pub(in crate::gpu) fn kth_distances2<R: Runtime, S: Coordinate, const D: usize>(
     let approx = Buffer::from_slice(client, &approx);
     let (low2, high2) = (Buffer::<f64>::new(client, n), Buffer::<f64>::new(client, n));
     let filters = Buffer::<S>::new(client, 2 * n);
-    let (warp, end, k) = (Warp::of(client).apart(), nodes.end() as u32, k as u32);
+    let (warp, end, k) = (Warp::new(client).apart(), nodes.end() as u32, k as u32);
     let (blocks, dim) = warp.blocks(n, BLOCK_THREADS);
     let tree = || bvh.tree(client, nodes);
     // SAFETY: the launch contract of `nearest`. `low2` and `high2` have an element and `filters` two for each of the
@@ -325,18 +325,18 @@ mod tests {
             state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
             (state >> 40) as f64 / f64::from(1 << 24)
         };
-        let uniform: Vec<[f64; 3]> = (0..600).map(|_| std::array::from_fn(|_| random())).collect();
+        let uniform: Vec<[f64; 3]> = (0..300).map(|_| std::array::from_fn(|_| random())).collect();
         compare::<f32, 3>(&uniform, 1.0);
         compare::<f64, 3>(&uniform, 1.0);
         compare::<f32, 3>(&uniform[..100], 1.0);
         compare::<f32, 3>(&uniform[..1], 1.0);
         let clumps: Vec<[f64; 2]> =
-            (0..500).map(|i| std::array::from_fn(|_| 1.0 + 1e-3f64.powi(i % 4) * random())).collect();
+            (0..260).map(|i| std::array::from_fn(|_| 1.0 + 1e-3f64.powi(i % 4) * random())).collect();
         compare::<f32, 2>(&clumps, 2.5);
         compare::<f64, 2>(&clumps, 2.5);
-        let lattice: Vec<[f64; 3]> = (0..512).map(|i| [i / 64, i / 8 % 8, i % 8].map(f64::from)).collect();
-        compare::<f32, 3>(&lattice, 8.0);
-        let copies: Vec<[f64; 3]> = (0..400).map(|i| [f64::from(i % 3).sqrt(); 3]).collect();
+        let lattice: Vec<[f64; 3]> = (0..216).map(|i| [i / 36, i / 6 % 6, i % 6].map(f64::from)).collect();
+        compare::<f32, 3>(&lattice, 6.0);
+        let copies: Vec<[f64; 3]> = (0..260).map(|i| [f64::from(i % 3).sqrt(); 3]).collect();
         compare::<f32, 3>(&copies, 4.0);
         compare::<f64, 3>(&copies, 4.0);
         compare::<f32, 3>(&vec![[0.5; 3]; 200], 1.0);

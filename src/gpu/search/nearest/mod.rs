@@ -60,7 +60,7 @@ impl<S: Coordinate, const D: usize> Bvh<S, D> {
     /// Finds the nearest stored points of each stored point, nearest first, ties by index, as
     /// [`crate::Bvh::nearest_neighbors`].
     ///
-    /// Rows are in the caller's order. `wanted` is `k` or a [`Nearest`].
+    /// Rows are in the order of the points as they were given. `wanted` is `k` or a [`Nearest`].
     ///
     /// ```no_run
     /// use ropewalk::Nearest;
@@ -195,7 +195,7 @@ impl<S: Coordinate, const D: usize> Bvh<S, D> {
         };
         let rows =
             |from| NeighborRowsLaunch::new(found.indices.arg(), found.distances2.arg(), from as u32, found.k as u32);
-        let warp = Warp::of(client).apart();
+        let warp = Warp::new(client).apart();
         let spec = KnnSpec {
             warp,
             d: D,

@@ -13,13 +13,13 @@ pub struct Neighbors {
     pub(super) device: Device,
     pub(super) n: usize,
     pub(in crate::gpu) k: usize,
-    /// `k` indices per point in the caller's order, padded with [`u32::MAX`].
+    /// `k` indices per point, in the order of the points as they were given, padded with [`u32::MAX`].
     pub(in crate::gpu) indices: Buffer<u32>,
     pub(in crate::gpu) distances2: Buffer<f64>,
 }
 
 impl Neighbors {
-    /// The number of lists, one for each point.
+    /// Returns the number of lists, one for each point.
     pub fn len(&self) -> usize {
         self.n
     }
@@ -29,23 +29,24 @@ impl Neighbors {
         self.n == 0
     }
 
-    /// The number of places in each list: the specified `k`, or the number of stored points if that is less.
+    /// Returns the number of places in each list: the specified `k`, or the number of stored points if that is less.
     pub fn k(&self) -> usize {
         self.k
     }
 
-    /// The indices of the neighbours, [`Neighbors::k`] per point. Shorter lists are padded with [`u32::MAX`].
+    /// Returns the indices of the neighbours, [`Neighbors::k`] per point, nearest first. Shorter lists are padded with
+    /// [`u32::MAX`].
     pub fn indices(&self) -> DeviceVec<u32> {
         DeviceVec { device: self.device, values: self.indices.clone() }
     }
 
-    /// The squared distances of the neighbours, at the places of [`Neighbors::indices`]. The values at padded places
-    /// are unspecified.
+    /// Returns the squared distances of the neighbours, at the places of [`Neighbors::indices`]. The values at padded
+    /// places are unspecified.
     pub fn distances2(&self) -> DeviceVec<f64> {
         DeviceVec { device: self.device, values: self.distances2.clone() }
     }
 
-    /// The distances of the neighbours: the roots of [`Neighbors::distances2`].
+    /// Computes the distances of the neighbours on the device: the roots of [`Neighbors::distances2`].
     ///
     /// # Errors
     /// If the device fails.
@@ -62,7 +63,7 @@ impl Neighbors {
         on!(self.device, client => wait(client))
     }
 
-    /// Copies the lists to the host, one for each point in the caller's order.
+    /// Copies the lists to the host, one for each point, in the order of the points as they were given.
     ///
     /// # Errors
     /// If the device fails.

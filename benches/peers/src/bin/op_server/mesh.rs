@@ -98,10 +98,10 @@ impl OpServer for Meshes {
             return self.build(library);
         }
         let absent = || format!("{library} has not been built");
-        let hit_at = |hit: &Option<ropewalk::RayHit>| hit.map_or(f64::INFINITY, |hit| hit.t);
-        let hit = |hit: &Option<ropewalk::RayHit>| hit.map_or(u32::MAX, |hit| hit.triangle);
-        let distance = |near: &Option<ropewalk::MeshNearest>| near.map_or(f64::INFINITY, |near| near.distance2.sqrt());
-        let nearest = |near: &Option<ropewalk::MeshNearest>| near.map_or(u32::MAX, |near| near.triangle);
+        let hit_at = |hit: &Option<ropewalk::search::RayHit>| hit.map_or(f64::INFINITY, |hit| hit.t);
+        let hit = |hit: &Option<ropewalk::search::RayHit>| hit.map_or(u32::MAX, |hit| hit.triangle);
+        let distance = |near: &Option<ropewalk::search::MeshNearest>| near.map_or(f64::INFINITY, |near| near.distance2.sqrt());
+        let nearest = |near: &Option<ropewalk::search::MeshNearest>| near.map_or(u32::MAX, |near| near.triangle);
         Ok(match library {
             "ropewalk" => {
                 let mesh = self.ropewalk.as_ref().ok_or_else(absent)?;

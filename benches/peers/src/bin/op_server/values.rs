@@ -4,7 +4,7 @@
 use std::error::Error;
 use std::path::Path;
 
-use ropewalk::MovingLeastSquares;
+use ropewalk::interpolate::MovingLeastSquares;
 
 use crate::operation::{FinishedRun, OpServer, rows};
 

@@ -114,7 +114,7 @@ pub(super) fn listing(file: &File) -> Result<Listing> {
             groups.push((join(&group, &name), depth + 1));
         }
         let attributes = file.attributes(&group)?;
-        let pandas = Pandas::of(&attributes);
+        let pandas = Pandas::new(&attributes);
         found.groups.push(attributes);
         for (name, what) in members.dead {
             found.columns.push(unread(&group, &name, UnreadableColumn::numbers(what)));
@@ -170,7 +170,7 @@ enum Pandas {
 }
 
 impl Pandas {
-    fn of(attributes: &Attributes) -> Self {
+    fn new(attributes: &Attributes) -> Self {
         match attributes.text("pandas_type") {
             Ok(Some("frame")) => Self::Fixed,
             Ok(Some("frame_table")) => Self::Table,

@@ -97,7 +97,7 @@ struct Occurrence {
 
 impl Metadata {
     /// Returns the metadata that apply to the columns `used`, whose datasets have the attributes `of_columns`.
-    pub(super) fn of(file: &File, all: &Listing, used: &[&Column], of_columns: &[Attributes]) -> Result<Self> {
+    pub(super) fn new(file: &File, all: &Listing, used: &[&Column], of_columns: &[Attributes]) -> Result<Self> {
         let is_above = |group: &str| {
             let is = |column: &&Column| {
                 group.is_empty() || column.group == group || column.group.starts_with(&format!("{group}/"))

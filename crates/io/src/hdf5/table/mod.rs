@@ -112,7 +112,7 @@ impl<'a> Scan<'a> {
             return Ok(Metadata::default());
         }
         let used: Vec<&Column> = self.roles.places().map(|&place| self.column(place)).collect();
-        Metadata::of(self.file, &self.all, &used, &self.attributes)
+        Metadata::new(self.file, &self.all, &used, &self.attributes)
     }
 
     /// Returns the sides of the box for the columns that are read, and adds notes on sides that are not used.
@@ -184,9 +184,9 @@ impl<'a> Scan<'a> {
         let dim = places.len();
         Ok(if places.iter().all(|&place| self.number(place).is_single()) {
             let scale = |x: f32, factor: f64| (f64::from(x) * factor) as f32;
-            Points::F32(Table::of(dim, self.gather(reading, places, scale, factor)?))
+            Points::F32(Table::from_valid(dim, self.gather(reading, places, scale, factor)?))
         } else {
-            Points::F64(Table::of(dim, self.gather(reading, places, |x: f64, factor| x * factor, factor)?))
+            Points::F64(Table::from_valid(dim, self.gather(reading, places, |x: f64, factor| x * factor, factor)?))
         })
     }
 
@@ -233,10 +233,9 @@ pub(super) fn read(file: &File, reading: &Reading<'_>) -> Result<Snapshot> {
     let each = 1.0 / reading.keep.fraction;
     let masses = mass.map(|mass| scan.gather(reading, &[mass], |x: f64, factor| x * factor, each)).transpose()?;
     let is_whole = reading.keep.is_all() && reading.types().is_none_or(TypeColumn::is_all);
-    let matter = masses
-        .as_ref()
-        .filter(|_| is_whole)
-        .and_then(|masses| reading.matter(TotalMass { share: Some(MassSum::of(masses)), ..TotalMass::default() }));
+    let matter = masses.as_ref().filter(|_| is_whole).and_then(|masses| {
+        reading.matter(TotalMass { share: Some(MassSum::from_values(masses)), ..TotalMass::default() })
+    });
     let id = roles.id.filter(|_| options.ids);
     Ok(Snapshot {
         types: reading.type_runs(),

@@ -13,8 +13,8 @@ use crate::halo::centers::result::Centers;
 /// from a slice, an array or a `Vec` of coordinates, which fit any space and must all be finite.
 ///
 /// ```
-/// use ropewalk::halo::overdensities;
-/// use ropewalk::{Center, Fof, Particles};
+/// use ropewalk::halo::{Particles, overdensities};
+/// use ropewalk::{Center, Fof};
 ///
 /// // A halo across a face of the box, which is specified once.
 /// let points = [[9.5f64, 5.0, 5.0], [0.25, 5.0, 5.0], [0.5, 5.0, 5.0]];
@@ -27,38 +27,38 @@ use crate::halo::centers::result::Centers;
 /// # Ok::<(), ropewalk::Error>(())
 /// ```
 #[derive(Clone, Debug)]
-pub struct Places<'a> {
+pub struct CenterPositions<'a> {
     positions: Cow<'a, [[f64; 3]]>,
     /// The centres of halos, some of which may be missing; `None` for coordinates.
     centers: Option<&'a Centers>,
 }
 
-impl<'a> From<&'a Centers> for Places<'a> {
+impl<'a> From<&'a Centers> for CenterPositions<'a> {
     fn from(centers: &'a Centers) -> Self {
         let positions = centers.as_slice().iter().map(|center| center.position).collect();
         Self { positions: Cow::Owned(positions), centers: Some(centers) }
     }
 }
 
-impl<'a> From<&'a [[f64; 3]]> for Places<'a> {
+impl<'a> From<&'a [[f64; 3]]> for CenterPositions<'a> {
     fn from(positions: &'a [[f64; 3]]) -> Self {
         Self { positions: Cow::Borrowed(positions), centers: None }
     }
 }
 
-impl<'a, const N: usize> From<&'a [[f64; 3]; N]> for Places<'a> {
+impl<'a, const N: usize> From<&'a [[f64; 3]; N]> for CenterPositions<'a> {
     fn from(positions: &'a [[f64; 3]; N]) -> Self {
         positions.as_slice().into()
     }
 }
 
-impl<'a> From<&'a Vec<[f64; 3]>> for Places<'a> {
+impl<'a> From<&'a Vec<[f64; 3]>> for CenterPositions<'a> {
     fn from(positions: &'a Vec<[f64; 3]>) -> Self {
         positions.as_slice().into()
     }
 }
 
-impl Places<'_> {
+impl CenterPositions<'_> {
     #[doc(hidden)]
     pub fn len(&self) -> usize {
         self.positions.len()
@@ -70,7 +70,7 @@ impl Places<'_> {
         self.len() == 0
     }
 
-    /// The position of an index; `None` if the halo has no centre.
+    /// Returns the position of an index; `None` if the halo has no centre.
     #[doc(hidden)]
     pub fn at(&self, index: usize) -> Option<[f64; 3]> {
         let is_missing = self.centers.is_some_and(|centers| centers.as_slice()[index].missing.is_some());
