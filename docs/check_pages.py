@@ -20,6 +20,8 @@ from selenium import webdriver
 from selenium.webdriver.chrome.service import Service
 
 WIDTHS = {"desktop": (1280, 900), "phone": (390, 844)}
+#: Templates of the theme, and rustdoc's pages.
+NOT_PAGES = ("_static/", "rust/")
 STATE = """
 const broken = [...document.images].filter(i => !i.complete || i.naturalWidth == 0).map(i => i.src);
 const links = [...document.querySelectorAll('a[href]')].map(a => a.href);
@@ -52,6 +54,8 @@ def look(driver, site, root, pictures, name):
     """Yields what is wrong with the pages at one width; ids and links are added to `site` by page."""
     for path in sorted(root.rglob("*.html")):
         page = path.relative_to(root).as_posix()
+        if page.startswith(NOT_PAGES):
+            continue
         driver.get(urljoin(site["address"], page))
         state = driver.execute_script(STATE)
         for image in state["broken"]:

@@ -1,6 +1,7 @@
 """Writes the generated pages of the reference: the Python interface, and the commands of the program."""
 
 import os
+import re
 import shutil
 import subprocess
 import types
@@ -51,25 +52,22 @@ def python_reference(package):
     lines = ["All names", "=========", ""]
     for heading, module, found in sections:
         lines += [heading, "-" * len(heading), ""]
-        # The directive automodule makes its module the current one, in which names need no prefix.
-        prefix = "ropewalk." if module == "ropewalk" else ""
-        if module != "ropewalk":
-            lines += [f".. automodule:: {module}", ""]
+        # Either directive makes its module the current one, in which names need no prefix.
+        lines += [f".. {'currentmodule' if module == 'ropewalk' else 'automodule'}:: {module}", ""]
         lines += [".. autosummary::", "   :toctree: .", "   :nosignatures:", ""]
-        lines += [f"   {prefix}{name}" for name in sorted(found, key=str.lower)] + [""]
+        lines += [f"   {name}" for name in sorted(found, key=str.lower)] + [""]
     return "\n".join(lines)
 
 
 def help_of(program, *command):
     """Returns the long help of the program or of one of its commands."""
-    done = subprocess.run([program, "help", *command], capture_output=True, text=True, check=True, env={**os.environ, "COLUMNS": "100"})
+    done = subprocess.run([program, "help", *command], capture_output=True, text=True, check=True, env={**os.environ, "COLUMNS": "88"})
     return done.stdout.replace(Path(program).name, "ropewalk").rstrip()
 
 
 def commands(text):
-    """Returns the names of the commands that a help text lists."""
-    after = text.partition("Commands:\n")[2].partition("\n\n")[0]
-    found = [line.split()[0] for line in after.splitlines() if line[:2] == "  " and line[2:3].strip()]
+    """Returns the names of the commands that the program's help lists in groups, before its options."""
+    found = re.findall(r"(?m)^  ([a-z]\w*)  ", text.partition("\nOptions:\n")[0])
     if not found:
         raise RuntimeError("the program's help lists no commands")
     return [name for name in found if name != "help"]

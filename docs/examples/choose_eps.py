@@ -7,4 +7,4 @@ min_samples = 6
 distances = ropewalk.k_distances(X, min_samples - 1, box_size=10.0)
 eps = np.quantile(distances, 0.7)
 labels = ropewalk.DBSCAN(eps=eps, min_samples=min_samples, box_size=10.0).fit_predict(X)
-print("eps", eps.round(3), "gives", labels.max() + 1, "clusters and", np.mean(labels < 0).round(2), "noise")
+print(f"eps {eps:.3f} gives {labels.max() + 1} clusters and {np.mean(labels < 0):.2f} noise")

@@ -10,4 +10,5 @@ X = np.loadtxt("moons.csv", delimiter=",", skiprows=1)
 found = HDBSCAN(min_cluster_size=25, min_samples=10).fit(X)
 for label in range(found.labels_.max() + 1):
     members = found.labels_ == label
-    print(label, members.sum(), found.probabilities_[members].mean().round(2), found.cluster_persistence_[label].round(2))
+    strength = found.probabilities_[members].mean()
+    print(f"{label}: {members.sum()} {strength:.2f} {found.cluster_persistence_[label]:.2f}")

@@ -1,6 +1,6 @@
 import ropewalk
 
-catalog = ropewalk.halos("p3m_64.gadget2", finder="adaptahop", unbind=True)
+catalog = ropewalk.halos("p3m_64.gadget2", finder=ropewalk.AdaptaHOP(unbind=True))
 label, parent = catalog["halo_label"], catalog["halo_parent"]
 is_halo = parent == -1
 print(is_halo.sum(), "halos,", (~is_halo).sum(), "subhalos")

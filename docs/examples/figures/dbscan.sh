@@ -1,2 +1,2 @@
 python moons.py
-ropewalk dbscan moons.csv --eps 0.2 --min-pts 5 --plot clusters.png
+ropewalk dbscan moons.csv --eps 0.2 --min-samples 5 --plot clusters.png
