@@ -183,7 +183,7 @@ impl Dbscan {
         &self.size
     }
 
-    fn check_options<const D: usize>(&self, space: &Space<D>) -> Result<()> {
+    pub(crate) fn check_options<const D: usize>(&self, space: &Space<D>) -> Result<()> {
         space.check_length("eps", self.eps)?;
         if self.min_samples == 0 {
             return Err(Error::parameter_must("min_samples", 0.0, "at least 1"));
@@ -191,7 +191,7 @@ impl Dbscan {
         Ok(())
     }
 
-    fn check<const D: usize>(&self, space: &Space<D>, n: usize) -> Result<()> {
+    pub(crate) fn check<const D: usize>(&self, space: &Space<D>, n: usize) -> Result<()> {
         self.check_options(space)?;
         self.weights.as_ref().map_or(Ok(()), |weights| check_weights(weights, n))
     }

@@ -143,7 +143,10 @@ fn value(attribute: &Attribute, raw: Option<&RawAttribute>) -> Value {
     };
     let number = match number {
         Ok(number) => number,
-        Err(what) => return Value::Other(what.strip_prefix("has ").unwrap_or(&what).to_string()),
+        Err(what) => {
+            let what = what.to_string();
+            return Value::Other(what.strip_prefix("has ").unwrap_or(&what).to_string());
+        }
     };
     let bytes = &raw.message().raw_data;
     let n = attribute.num_elements().ok().and_then(|n| usize::try_from(n).ok());

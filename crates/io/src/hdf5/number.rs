@@ -6,6 +6,8 @@
 //! Codes with lossy compression (SWIFT: Borrow and Borrisov 2023, section on output) store floats and integers with
 //! fewer bits in words of the usual size. Their values follow IEEE 754 for these widths.
 
+use std::fmt;
+
 /// A conversion from contiguous stored words to values.
 pub(super) type Converter<T> = Box<dyn Fn(&[u8], &mut [T]) + Send + Sync>;
 
@@ -44,23 +46,43 @@ enum Range {
     Double,
 }
 
+/// The reason why numbers cannot be read, as a phrase whose subject is the dataset that holds them.
+#[derive(Debug)]
+pub(super) enum Unreadable {
+    /// The header is damaged.
+    Damaged(String),
+    /// The shape or the type is not supported.
+    Unsupported(String),
+}
+
+impl fmt::Display for Unreadable {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (Self::Damaged(what) | Self::Unsupported(what)) = self;
+        f.write_str(what)
+    }
+}
+
 impl Number {
     /// An unsigned byte.
     pub(super) const BYTE: Self =
         Self { size: 1, big_endian: false, kind: Kind::Whole { signed: false, at: 0, bits: 8 } };
 
-    /// Returns the number format that a datatype message describes, or a description of a datatype that is not
-    /// supported.
-    pub(super) fn parse(message: &[u8]) -> Result<Self, String> {
-        let byte = |at: usize| message.get(at).copied().ok_or_else(|| "has a datatype that is cut off".to_string());
-        let pair = |at: usize| Ok::<_, String>(u16::from_le_bytes([byte(at)?, byte(at + 1)?]));
-        let wide =
-            |at: usize| Ok::<_, String>(u32::from_le_bytes([byte(at)?, byte(at + 1)?, byte(at + 2)?, byte(at + 3)?]));
+    /// Returns the number format that a datatype message describes.
+    pub(super) fn parse(message: &[u8]) -> Result<Self, Unreadable> {
+        let byte = |at: usize| {
+            message.get(at).copied().ok_or_else(|| Unreadable::Damaged("has a datatype that is cut off".into()))
+        };
+        let pair = |at: usize| Ok(u16::from_le_bytes([byte(at)?, byte(at + 1)?]));
+        let wide = |at: usize| Ok(u32::from_le_bytes([byte(at)?, byte(at + 1)?, byte(at + 2)?, byte(at + 3)?]));
         let (class, flags, size) = (byte(0)? & 15, byte(1)?, wide(4)?);
         let size = match (class, size) {
             (0 | 1, 1 | 2 | 4 | 8) => size as usize,
-            (0 | 1, _) => return Err(format!("has numbers of {size} bytes; they must have 1, 2, 4 or 8")),
-            _ => return Err(format!("holds {}, not numbers", class_name(class))),
+            (0 | 1, _) => {
+                return Err(Unreadable::Unsupported(format!(
+                    "has numbers of {size} bytes; they must have 1, 2, 4 or 8"
+                )));
+            }
+            _ => return Err(Unreadable::Unsupported(format!("holds {}, not numbers", class_name(class)))),
         };
         let bits = 8 * size as u32;
         let (at, precision) = (u32::from(pair(8)?), u32::from(pair(10)?));
@@ -68,9 +90,9 @@ impl Number {
         let big_endian = flags & 1 == 1;
         if class == 0 {
             if precision == 0 || !fits(at, precision) {
-                return Err(format!(
+                return Err(Unreadable::Unsupported(format!(
                     "has whole numbers of {precision} bits from bit {at} on in words of {bits}, which is not supported"
-                ));
+                )));
             }
             let kind = Kind::Whole { signed: flags & 8 != 0, at: at as u8, bits: precision as u8 };
             return Ok(Self { size, big_endian, kind });
@@ -89,23 +111,13 @@ impl Number {
             && fits(u32::from(mantissa_at), u32::from(mantissa_bits))
             && fits(u32::from(sign_at), 1);
         let (Some(range), true, false, true) = (range, is_implied, is_vax, inside) else {
-            return Err(format!(
+            return Err(Unreadable::Unsupported(format!(
                 "has floats of {bits} bits with {exponent_bits} of exponent (bias {bias}) and {mantissa_bits} of mantissa; they must \
                  have IEEE 754 single or double precision, or fewer bits of mantissa"
-            ));
+            )));
         };
         let kind = Kind::Float(Float { sign_at, exponent_at, mantissa_at, mantissa_bits, range });
         Ok(Self { size, big_endian, kind })
-    }
-
-    /// Returns `true` if a datatype message ends before its properties do.
-    pub(super) fn is_cut_off(message: &[u8]) -> bool {
-        let properties = match message.first().map(|byte| byte & 15) {
-            Some(0) => 4,
-            Some(1) => 12,
-            _ => 0,
-        };
-        message.len() < 8 + properties
     }
 
     /// Returns the NumPy name of the type as which the number is read: `f32`, `u64`.
@@ -338,15 +350,15 @@ mod tests {
         assert_eq!(take(message(1, 4, 0, 32), &[1, 2, 0, 0x80]), 0x0102_0080);
         assert_eq!(take(message(8, 8, 0, 40), &[1, 0, 0, 0, 2, 9, 9, 9]), 0x02_0000_0001);
         assert_eq!(take(message(0, 2, 4, 8), &[0x34, 0x12]), 0x23);
+        let parse = |message: &[u8]| Number::parse(message).unwrap_err();
         for bad in [message(0, 3, 0, 24), message(0, 4, 8, 32), message(0, 4, 0, 0)] {
-            assert!(Number::parse(&bad).is_err());
+            assert!(matches!(parse(&bad), Unreadable::Unsupported(_)));
         }
-        assert_eq!(Number::parse(&[0x13, 0, 0, 0, 8, 0, 0, 0]).unwrap_err(), "holds strings, not numbers");
+        assert_eq!(Number::parse(&[0x13, 0, 0, 0, 8, 0, 0, 0]).unwrap_err().to_string(), "holds strings, not numbers");
         // Only messages that end too early are damaged.
         let whole = message(0, 4, 0, 32);
-        assert!(!Number::is_cut_off(&whole) && !Number::is_cut_off(&message(0, 3, 0, 24)));
         for length in 0..whole.len() {
-            assert!(Number::is_cut_off(&whole[..length]) && Number::parse(&whole[..length]).is_err(), "{length}");
+            assert!(matches!(parse(&whole[..length]), Unreadable::Damaged(_)), "{length}");
         }
     }
 }

@@ -6,7 +6,8 @@ use ropewalk::Result;
 
 use crate::hdf5::dataset::Column;
 use crate::hdf5::fields::{Fields, IDS, Piece, VELOCITIES, group};
-use crate::hdf5::shape::{Shape, Unreadable};
+use crate::hdf5::number::Unreadable;
+use crate::hdf5::shape::Shape;
 
 /// A field that is read if it exists.
 pub(super) struct OptionalField<'a> {

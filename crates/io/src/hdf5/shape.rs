@@ -3,11 +3,9 @@
 //! In: the header of a dataset. Out: its [`Shape`], or the reason why particles and tables cannot have it. Cost:
 //! none; the header has been read.
 
-use std::fmt;
-
 use hdf5_reader::Dataset;
 
-use crate::hdf5::number::Number;
+use crate::hdf5::number::{Number, Unreadable};
 
 /// The shape and the number type of a dataset.
 #[derive(Clone, Debug)]
@@ -20,32 +18,12 @@ pub(super) struct Shape {
     pub unit: u64,
 }
 
-/// The reason why a dataset cannot be read, as a phrase whose subject is the dataset.
-#[derive(Debug)]
-pub(super) enum Unreadable {
-    /// The header is damaged.
-    Damaged(String),
-    /// The shape or the type is not supported.
-    Unsupported(String),
-}
-
-impl fmt::Display for Unreadable {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (Self::Damaged(what) | Self::Unsupported(what)) = self;
-        f.write_str(what)
-    }
-}
-
 impl Shape {
     /// Returns the shape of a dataset.
     pub(super) fn of(dataset: &Dataset) -> Result<Self, Unreadable> {
         let (rows, width) = extent(dataset).map_err(Unreadable::Unsupported)?;
         let message = dataset.raw_datatype().map_err(|error| Unreadable::Damaged(format!("is damaged: {error}")))?;
-        let number = Number::parse(&message).map_err(|what| match Number::is_cut_off(&message) {
-            true => Unreadable::Damaged(what),
-            false => Unreadable::Unsupported(what),
-        })?;
-        Ok(Self { rows, width, number, unit: 1 })
+        Ok(Self { rows, width, number: Number::parse(&message)?, unit: 1 })
     }
 
     /// Returns the shape of a dataset whose elements, of `bytes` bytes each, are read as bytes.

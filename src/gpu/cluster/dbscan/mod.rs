@@ -16,9 +16,8 @@ mod core;
 mod predict;
 mod weights;
 
-use crate::cluster::dbscan::{DbscanAlgorithm, check_weights};
-use crate::error::{Error, Result};
-use crate::geometry::Space;
+use crate::cluster::dbscan::DbscanAlgorithm;
+use crate::error::Result;
 use crate::gpu::buffer::{Buffer, end_phase};
 use crate::gpu::bvh::{Bvh, Coordinate, Points};
 use crate::gpu::cluster::connect::{Participants, connect};
@@ -112,14 +111,6 @@ impl Dbscan {
         Self { options: self.options.weights(weights) }
     }
 
-    fn check_options<const D: usize>(&self, space: &Space<D>) -> Result<()> {
-        space.check_length("eps", self.options.eps)?;
-        if self.options.min_samples == 0 {
-            return Err(Error::parameter_must("min_samples", 0.0, "at least 1"));
-        }
-        Ok(())
-    }
-
     /// Finds the clusters of `points`. The result is exact, and the same in every run.
     ///
     /// # Errors
@@ -137,10 +128,7 @@ impl Dbscan {
     /// # Errors
     /// Those of [`Dbscan::run`].
     pub fn run_on<S: Coordinate, const D: usize>(&self, bvh: &Bvh<S, D>) -> Result<Labels> {
-        self.check_options(&bvh.space)?;
-        if let Some(weights) = &self.options.weights {
-            check_weights(weights, bvh.len())?;
-        }
+        self.options.check(&bvh.space, bvh.len())?;
         let crate::Dbscan { eps, min_samples, algorithm, star, .. } = self.options;
         let dense = algorithm != DbscanAlgorithm::Fdbscan;
         // If `min_samples` is at most 2, every point with a neighbour is core, so nothing is counted.

@@ -52,7 +52,7 @@ impl Dbscan {
         labels: &Labels,
         new: &Points<S, D>,
     ) -> Result<DeviceVec<i32>> {
-        self.check_options(&points.space)?;
+        self.options.check_options(&points.space)?;
         for (what, device) in [("the labels", labels.device), ("the new points", new.device)] {
             check_same(["the points", what], [points.device, device])?;
         }

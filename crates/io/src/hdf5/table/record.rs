@@ -133,7 +133,7 @@ fn content(message: &[u8], place: usize) -> Result<Content, String> {
         ARRAY => array(message, place),
         _ => Ok(match Number::parse(message) {
             Ok(number) => Ok(Numbers { at: place, number, count: 1 }),
-            Err(what) if class < 2 => Err(UnreadableColumn::numbers(what.trim_start_matches("has "))),
+            Err(what) if class < 2 => Err(UnreadableColumn::numbers(what.to_string().trim_start_matches("has "))),
             Err(_) if class == COMPOUND => Err(UnreadableColumn::numbers(class_name(class))),
             Err(_) => Err(UnreadableColumn::other(class_name(class))),
         }),
