@@ -101,7 +101,7 @@ fn compare<S: Coordinate, const D: usize>(options: &MovingLeastSquares, weight: 
     }
 }
 
-/// A polynomial that is the default, one of the series, and the exponential.
+/// The default, a polynomial of another family, and a weight that is computed by a series.
 const WEIGHTS: [Weight; 3] = [Weight::Wendland2, Weight::Wu4, Weight::Gaussian];
 
 fn compare_in_space(weight: Weight) {
