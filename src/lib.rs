@@ -266,8 +266,8 @@ assert_eq!(labels, [Some(0); 3]);
 //! - **No silent wrong answer.** NaN, infinite coordinates, a negative linking length or one of more than half the
 //!   periodic box give an [`Error`] with a [kind](ErrorKind). It names the value and the index. Queries of a tree
 //!   return no error: a [`Sphere`] whose radius is negative or NaN is empty. Points outside a periodic box are wrapped
-//!   into it; the program and the Python package refuse points that are spread wider than the box. Empty input, one point, a
-//!   million copies of one point, `k = 0` and `k > n` give correct results.
+//!   into it; the program and the Python package refuse points that are spread wider than the box. Empty input, one
+//!   point, a million copies of one point, `k = 0` and `k > n` give correct results.
 //! - **Threads** are those of rayon: call from within `ThreadPool::install` to choose their number. [`Cancel`] ends
 //!   long calls.
 //!

@@ -208,8 +208,8 @@ impl<'w> DomainOptions<'w> {
     /// Moves points to the ranks that hold them from now on. `points` are those of this rank, any number. Collective.
     ///
     /// # Errors
-    /// Fails on all ranks if one has points that [`Bvh::build`](crate::Bvh::build) rejects, or a periodic box that is not
-    /// positive. Fails on all ranks unless the weights of each are one finite, non-negative number for each of its
+    /// Fails on all ranks if one has points that [`Bvh::build`](crate::Bvh::build) rejects, or a periodic box that is
+    /// not positive. Fails on all ranks unless the weights of each are one finite, non-negative number for each of its
     /// points. Fails if ranks have different options.
     pub fn distribute<'a, S: Scalar, const D: usize>(
         self,
