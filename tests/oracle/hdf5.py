@@ -403,7 +403,7 @@ def links(program, folder):
             with h5py.File(other, "w") as file:
                 file["x"] = np.zeros((3, 3))
             for kind, word in dict(external="external link to /x of the file elsewhere.hdf5", dead="soft link to /nowhere", group="external link to /g of the file elsewhere.hdf5",
-                                   raw="in other files", virtual="elsewhere").items():
+                                   raw="in external files", virtual="elsewhere").items():
                 path = folder / "links.hdf5"
                 with h5py.File(path, "w", libver=(version, "latest")) as file:
                     header(file, 3)
