@@ -97,7 +97,7 @@ mod tests {
             };
             // Four times the points, 16 times the pairs.
             let what = format!("{places} places of {D} dimensions, radius {radius}");
-            assert_costs(&measured(40_000), &measured(10_000), 6.0, &what);
+            assert_costs(&measured(20_000), &measured(5_000), 6.0, &what);
         }
         heaps::<f32, 3>(1, 0.0);
         heaps::<f32, 3>(1, 0.5);

@@ -16,8 +16,8 @@ use crate::memory::{filled, zeroed};
 use crate::parallel::{fill, list_tasks, map, map_tasks};
 use crate::phases::mark;
 
-/// Components per parallel task.
-const TASK: usize = 1 << 16;
+/// Components per parallel task. Tests have small tasks, so that few components fill several.
+const TASK: usize = if cfg!(test) { 1 << 10 } else { 1 << 16 };
 
 /// The components of one rank, with their numbers among those of all ranks.
 pub(crate) struct Numbered {

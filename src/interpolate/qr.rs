@@ -278,7 +278,7 @@ mod tests {
         for (rows, width, rank) in
             [(1, 1, 1), (20, 10, 10), (10, 10, 10), (66, 66, 66), (7, 3, 2), (20, 10, 6), (5, 10, 5)]
         {
-            for seed in 0..20 {
+            for seed in 0..if rows < 66 { 20 } else { 3 } {
                 let columns = matrix(rows, width, rank, seed);
                 decompose(&mut qr, &columns, rows);
                 assert_eq!(qr.rank(), rank, "{rows} {width}");

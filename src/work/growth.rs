@@ -63,7 +63,8 @@ fn radii_of_all_sizes() {
 
 /// Tens of points per octave of radius: leaves enclose everything nearer to the middle.
 #[test]
-fn leaves_around_the_middle() {
+#[ignore = "wide"]
+fn wide_leaves_around_the_middle() {
     let work = [1 << 12, 1 << 15].map(|n| {
         let points = exponential::<3>(n, 300.0);
         let tree = Bvh::build(&points).unwrap();
@@ -80,7 +81,8 @@ fn leaves_around_the_middle() {
 
 /// Starts at 2^13 points; with fewer, most kernels enclose the middle.
 #[test]
-fn densities_without_a_scale() {
+#[ignore = "wide"]
+fn wide_densities_without_a_scale() {
     let [few, many] = [1 << 13, 1 << 15].map(|n| {
         let tree = Bvh::build(&exponential::<3>(n, 300.0)).unwrap();
         distances(|| crate::cluster::KernelDensity::new().volume(1.0).run_on(&tree).unwrap())
@@ -233,7 +235,7 @@ fn clouds_of_all_sizes() {
 /// Twenty copies of each point, in units in which squares of distances underflow or overflow in `f32`.
 #[test]
 fn copies_in_small_and_large_units() {
-    for unit in [1e-24, 1.0, 1e24] {
+    for unit in [1e-24, 1e24] {
         let of = |n: usize| groups(n, 0.0).map(|point| narrow(point.map(|x| x * unit))).collect::<Vec<_>>();
         assert_growth(&format!("copies in units of {unit}"), neighbors_in_single_precision, of);
         assert_growth(&format!("copies in units of {unit}"), clusters_in_single_precision, of);

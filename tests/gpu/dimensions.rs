@@ -44,12 +44,17 @@ fn cloud_trees<S: Coordinate, const D: usize>() {
 
 #[test]
 fn trees_of_all_dimensions() {
-    cloud_trees::<f32, 1>();
     cloud_trees::<f64, 1>();
     cloud_trees::<f32, 4>();
+    cloud_trees::<f32, 10>();
+}
+
+#[test]
+#[ignore = "wide"]
+fn wide_trees_of_all_dimensions() {
+    cloud_trees::<f32, 1>();
     cloud_trees::<f64, 5>();
     cloud_trees::<f32, 7>();
-    cloud_trees::<f32, 10>();
     cloud_trees::<f64, 10>();
 }
 
@@ -122,12 +127,14 @@ fn searches_in_one_dimension() {
 }
 
 #[test]
-fn searches_in_four_dimensions() {
+#[ignore = "wide"]
+fn wide_searches_in_four_dimensions() {
     searches::<f32, 4>(Some(1.0));
 }
 
 #[test]
-fn searches_in_six_dimensions() {
+#[ignore = "wide"]
+fn wide_searches_in_six_dimensions() {
     searches::<f32, 6>(None);
 }
 
@@ -207,12 +214,22 @@ fn other_dimensions() {
     );
 }
 
-/// Points whose type and dimension are known at run time: copied directly, and from coordinates that are on the
-/// device.
 #[test]
 fn tables_on_a_device() {
-    // All types that kernels are compiled for, and some that are padded.
-    for dim in [1, 2, 3, 5, 6, 10] {
+    tables(&[3, 5]);
+}
+
+/// All types that kernels are compiled for, and one that is padded.
+#[test]
+#[ignore = "wide"]
+fn wide_tables_on_a_device() {
+    tables(&[1, 2, 6, 10]);
+}
+
+/// Tests points whose type and dimension are known at run time: copied directly, and from coordinates that are on the
+/// device.
+fn tables(dimensions: &[usize]) {
+    for &dim in dimensions {
         let data: Vec<f64> = (0..90 * dim).map(|i| (i * i % 97) as f64 / 8.0).collect();
         let narrow = Table::new(dim, data.iter().map(|&x| x as f32).collect()).unwrap();
         for points in [Points::F32(narrow), Points::F64(Table::new(dim, data).unwrap())] {

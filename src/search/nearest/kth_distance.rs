@@ -387,15 +387,20 @@ mod tests {
     use super::*;
     use crate::geometry::Space;
 
-    /// The expected result, computed by sorting all distances.
-    fn expected<S: Scalar, const D: usize>(tree: &Bvh<S, D>, k: usize) -> Vec<f64> {
+    /// The sorted distances of all points from each point.
+    fn sorted<S: Scalar, const D: usize>(tree: &Bvh<S, D>) -> Vec<Vec<f64>> {
         let of = |at: usize| {
             let distance2 = |other| tree.space().distance2(&tree.item(at).lo, &tree.item(other).lo);
             let mut all: Vec<f64> = (0..tree.len()).map(distance2).collect();
             all.sort_by(f64::total_cmp);
-            if all[..k].partition_point(|&distance2| distance2 < all[k - 1]) + 1 < k { -all[k - 1] } else { all[k - 1] }
+            all
         };
         (0..tree.len()).map(of).collect()
+    }
+
+    /// The expected result for one point, from all its distances.
+    fn expected(all: &[f64], k: usize) -> f64 {
+        if all[..k].partition_point(|&distance2| distance2 < all[k - 1]) + 1 < k { -all[k - 1] } else { all[k - 1] }
     }
 
     fn compare<S: Scalar, const D: usize>(points: &[[f64; D]], side: f64) {
@@ -404,10 +409,11 @@ mod tests {
             let points: Vec<[S; D]> = points.iter().map(|point| point.map(|x| S::from_f64(unit * x))).collect();
             for side in [None, Some(unit * side)] {
                 let tree = Bvh::build_in(&points, Space::periodic(side).unwrap()).unwrap();
+                let sorted = sorted(&tree);
                 for k in [1, 2, 5, 65, 66, points.len() - 1, points.len()] {
-                    let bits = |all: Vec<f64>| all.into_iter().map(f64::to_bits).collect::<Vec<_>>();
-                    let context = format!("{D} dimensions, unit 2^{exponent}, {side:?}, k = {k}");
-                    assert!(bits(kth_distances2(&tree, k)) == bits(expected(&tree, k)), "{context}");
+                    let found = kth_distances2(&tree, k).into_iter().map(f64::to_bits);
+                    let expected = sorted.iter().map(|all| expected(all, k).to_bits());
+                    assert!(found.eq(expected), "{D} dimensions, unit 2^{exponent}, {side:?}, k = {k}");
                 }
             }
         }
