@@ -161,3 +161,19 @@ fn broken() {
     }
     assert_modest_memory();
 }
+
+/// Values that refer to a dictionary need one. The metadata of a column says where its dictionary is, and the header of
+/// a page how its values are encoded. Reversing three bytes after another changes both.
+#[test]
+fn dictionaries_that_are_missing() {
+    let folder = Folder::new("parquet-dictionary");
+    let bytes = fs::read(file("tiny")).unwrap();
+    let mut refusals = 0;
+    for at in 4..bytes.len() - 3 {
+        let mut changed = bytes.clone();
+        changed[at..at + 3].reverse();
+        let found = all(folder.with("changed", changed));
+        refusals += usize::from(found.is_err_and(|error| error.to_string().contains("refers to a dictionary")));
+    }
+    assert!(refusals > 0);
+}

@@ -1,8 +1,9 @@
-//! The pages of a column chunk, and checks that their stated sizes are possible before memory is allocated.
+//! The pages of a column chunk, and checks of their headers before memory is allocated.
 //!
 //! In: the location of a chunk in a file. Out: the maximum decompressed size of a page according to the headers. It
-//! is an error if a page is truncated, or states a decompressed size that its bytes cannot produce. Cost: reading the
-//! headers of pages. Source: parquet.thrift, PageHeader; "Thrift compact protocol".
+//! is an error if a page is truncated, states a decompressed size that its bytes cannot produce, or refers to a
+//! dictionary that does not precede it. Cost: reading the headers of pages. Source: parquet.thrift, PageHeader;
+//! "Thrift compact protocol".
 
 use parquet::basic::Compression;
 
@@ -19,6 +20,10 @@ const MAX_RATIO: u64 = 1032;
 const MAX_ZSTD_RATIO: u64 = 1 << 15;
 /// The maximum depth of nested structures and lists.
 const DEEPEST: u32 = 8;
+/// The type of pages with a dictionary.
+const DICTIONARY_PAGE: i64 = 2;
+/// The encodings of values by their place in a dictionary.
+const DICTIONARY_ENCODINGS: [i64; 2] = [2, 8];
 
 /// Returns the maximum ratio of a compression.
 pub(super) fn most_ratio(compression: Compression) -> u64 {
@@ -38,25 +43,43 @@ pub(super) fn check(source: &mut Source, start: u64, length: u64, ratio: u64, co
             "truncated: column {column} must have {length} bytes from byte {start} on, but the file has {there} bytes"
         )));
     };
-    let (mut at, mut most) = (start, 0);
+    let (mut at, mut most, mut has_dictionary) = (start, 0, false);
     while at < end {
         source.seek(at)?;
         let mut bytes = vec![0; (end - at).min(LONGEST) as usize];
         source.fill(&mut bytes)?;
         let mut words = Compact { bytes: &bytes };
-        let header = words.header().filter(|&(unpacked, packed)| {
+        let header = words.header().filter(|header| {
             let after = (end - at).saturating_sub((bytes.len() - words.bytes.len()) as u64);
-            packed <= after && unpacked <= packed.saturating_mul(ratio).saturating_add(LONGEST)
+            header.packed <= after && header.unpacked <= header.packed.saturating_mul(ratio).saturating_add(LONGEST)
         });
-        let Some((unpacked, packed)) = header else {
+        let Some(header) = header else {
             return Err(source.error(format!(
                 "the page of column {column} at byte {at} is truncated, or states an impossible size"
             )));
         };
-        most = most.max(unpacked);
-        at += (bytes.len() - words.bytes.len()) as u64 + packed;
+        has_dictionary |= header.kind == Some(DICTIONARY_PAGE);
+        if header.encoding.is_some_and(|encoding| DICTIONARY_ENCODINGS.contains(&encoding)) && !has_dictionary {
+            return Err(source.error(format!(
+                "damaged: the page of column {column} at byte {at} refers to a dictionary that does not precede it"
+            )));
+        }
+        most = most.max(header.unpacked);
+        at += (bytes.len() - words.bytes.len()) as u64 + header.packed;
     }
     Ok(most)
+}
+
+/// The header of a page.
+#[derive(Debug, PartialEq)]
+struct PageHeader {
+    /// The type of the page, if it is stated.
+    kind: Option<i64>,
+    /// The sizes of the page after decompression and in the file, in bytes.
+    unpacked: u64,
+    packed: u64,
+    /// The encoding of the values of a data page.
+    encoding: Option<i64>,
 }
 
 /// Bytes in Thrift's compact protocol.
@@ -65,23 +88,45 @@ struct Compact<'a> {
 }
 
 impl Compact<'_> {
-    /// Parses the header of a page. Returns the decompressed size of the page, and its size in the file.
-    fn header(&mut self) -> Option<(u64, u64)> {
-        let (mut sizes, mut field) = ([None; 2], 0u64);
+    /// Parses the header of a page.
+    fn header(&mut self) -> Option<PageHeader> {
+        let (mut kind, mut sizes, mut encoding) = (None, [None; 2], None);
+        self.fields(|this, field, of| {
+            match (field, of) {
+                (1, 5) => kind = Some(this.zigzag()?),
+                // Sizes are integers of 32 bits, at least 0.
+                (2 | 3, 5) => sizes[field as usize - 2] = Some(u64::from(u32::try_from(this.zigzag()?).ok()?)),
+                // The headers of data pages of version 1 and 2 state the encoding in different fields.
+                (5 | 8, 12) => {
+                    let place = if field == 5 { 2 } else { 4 };
+                    this.fields(|this, field, of| {
+                        if (field, of) == (place, 5) {
+                            encoding = Some(this.zigzag()?);
+                            return Some(());
+                        }
+                        this.skip(of, DEEPEST)
+                    })?;
+                }
+                (_, of) => this.skip(of, DEEPEST)?,
+            }
+            Some(())
+        })?;
+        Some(PageHeader { kind, unpacked: sizes[0]?, packed: sizes[1]?, encoding })
+    }
+
+    /// Passes the number and the kind of each field of a structure to `take`, which parses or skips its value.
+    fn fields(&mut self, mut take: impl FnMut(&mut Self, u64, u8) -> Option<()>) -> Option<()> {
+        let mut field = 0u64;
         loop {
             let head = self.byte()?;
             if head == 0 {
-                return Some((sizes[0]?, sizes[1]?));
+                return Some(());
             }
             field = match head >> 4 {
                 0 => self.zigzag()?.try_into().ok()?,
                 delta => field + u64::from(delta),
             };
-            match (field, head & 15) {
-                // Sizes are integers of 32 bits, at least 0.
-                (2 | 3, 5) => sizes[field as usize - 2] = Some(u64::from(u32::try_from(self.zigzag()?).ok()?)),
-                (_, kind) => self.skip(kind, DEEPEST)?,
-            }
+            take(self, field, head & 15)?;
         }
     }
 
@@ -157,7 +202,15 @@ mod tests {
         // A data page: type 0, 24 bytes decompressed, 20 compressed, and a structure with a list.
         let bytes = [0x15, 0, 0x15, 48, 0x15, 40, 0x2c, 0x15, 6, 0x19, 0x25, 2, 4, 0, 0, 99];
         let mut words = Compact { bytes: &bytes };
-        assert_eq!((words.header(), words.bytes), (Some((24, 20)), &[99][..]));
+        let header = PageHeader { kind: Some(0), unpacked: 24, packed: 20, encoding: None };
+        assert_eq!((words.header(), words.bytes), (Some(header), &[99][..]));
+        // Three values of a data page of version 1, by their place in a dictionary; and of version 2.
+        for (bytes, encoding) in [
+            (&[0x15, 0, 0x15, 48, 0x15, 40, 0x2c, 0x15, 6, 0x15, 16, 0, 0][..], 8),
+            (&[0x15, 6, 0x15, 48, 0x15, 40, 0x5c, 0x15, 6, 0x35, 4, 0, 0], 2),
+        ] {
+            assert_eq!(Compact { bytes }.header().unwrap().encoding, Some(encoding));
+        }
         assert_eq!(Compact { bytes: &bytes[..12] }.header(), None);
         // Endlessly nested structures, and a negative size.
         assert_eq!(Compact { bytes: &[0x1c; 1000] }.header(), None);
