@@ -26,6 +26,7 @@ mod mpi;
 mod mpirun;
 mod neighbors;
 mod mutated;
+mod one_number;
 mod outputs;
 mod pictures;
 mod program;
