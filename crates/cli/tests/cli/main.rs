@@ -16,6 +16,7 @@ mod hdbscan;
 mod hop;
 mod interpolate;
 mod kdist;
+mod labelled_tables;
 mod linking_lengths;
 mod memory;
 mod missing;
