@@ -112,7 +112,7 @@ fn draw_bar(chart: &mut Chart, grid: &Map, ends: [f64; 2], [left, bottom]: [f64;
         chart.line(vec![[right + 2.0, y], [right + 8.0, y]], 2.0, INK);
         chart.text(label, [right + 14.0, y + 7.0], 20.0, Align::Left, INK);
     }
-    chart.text_upwards(name, [right + 140.0, 0.5 * (TOP + bottom)], 22.0, bottom - TOP, INK);
+    chart.text_upwards(name, [right + 118.0, 0.5 * (TOP + bottom)], 22.0, bottom - TOP, INK);
 }
 
 #[cfg(test)]

@@ -61,7 +61,7 @@ pub struct Targets {
     pub outside: u64,
 }
 
-/// All that the command reads.
+/// The points, values and targets that the command reads.
 pub struct Inputs {
     pub sources: Snapshot,
     /// The number of sources outside of the periodic box.
