@@ -31,9 +31,9 @@ class HaloCatalog(Table):
         another snapshot of type 1 only, which reads a field at its first use.
 
     labels : numpy.ndarray of int32, shape (n_particles,)
-        The group of each linked particle, in the order of `particles` or of the array of positions; -1 for none. Groups with fewer
-        than `min_members` particles have labels, too. With subhalos, the label is that of the smallest structure that contains the
-        particle. The column ``*_label`` has the label of each row.
+        The row of each linked particle, in the order of `particles` or of the array of positions. Particles in no halo have -1, also
+        those in groups with fewer than `min_members` particles. With subhalos, it is the row of the smallest structure that contains the particle. The
+        column ``*_label`` has the number of the row, as do ``*_parent`` and ``*_host``; ``*_tag`` is the same in runs with other halos.
 
     notes : tuple of str
         Remarks on the result, those of the snapshot first. Each is also issued as a `RopewalkWarning`.
@@ -45,7 +45,7 @@ class HaloCatalog(Table):
         The density of each linked particle in units of the mean density, if requested.
 
     attached_labels : dict of int to numpy.ndarray of int32
-        For each attached type, the group of each of its particles, -1 for none. The order is that of the type in the file, such as
+        For each attached type, the row of each of its particles, -1 for none. The order is that of the type in the file, such as
         ``PartType0``, with the files of a split snapshot concatenated. Empty if no type was attached.
 
     attached_ids : dict of int to numpy.ndarray of uint64

@@ -7,9 +7,9 @@ use numpy::{IntoPyArray, PyArray1, PyReadonlyArray1};
 use pyo3::prelude::*;
 use ropewalk::internals::memory::copy_of;
 use ropewalk::units::{KnownUnits, Quantity, UnitSystem};
-use ropewalk::{Error, ErrorKind};
+use ropewalk::{Csr, Error, ErrorKind};
 use ropewalk_io::{AtomicFile, Masses, Snapshot, TableFormat, TableWriter};
-use ropewalk_pipeline::{FoundHalos, Largest, Pipeline, profile_columns};
+use ropewalk_pipeline::{Attached, FoundHalos, Largest, Pipeline, profile_columns};
 use ropewalk_table::columns::{Column, Meta, Values, meta_in_units};
 
 use crate::arrays::Rows;
@@ -132,11 +132,14 @@ type AttachedArrays<'py> = (u8, Bound<'py, PyArray1<i32>>, Option<Bound<'py, PyA
 /// The halos that were found.
 #[pyclass(frozen, module = "ropewalk._native")]
 pub struct Halos {
-    halos: ropewalk::Halos,
-    /// The index among `halos` of each row of the catalogue.
+    /// The row of the catalogue of each linked particle, -1 for none.
+    labels: Vec<i32>,
+    /// The members of each halo.
+    members: Csr<u32>,
+    /// The index in `members` of each row of the catalogue.
     order: Vec<u32>,
     density: Option<Vec<f64>>,
-    /// The attached types, with the label of each particle, and the ids if the particles have any.
+    /// The attached types, with the row of each particle, and the ids if the particles have any.
     attached: Vec<AttachedType>,
     #[pyo3(get)]
     notes: Vec<String>,
@@ -152,7 +155,7 @@ pub struct Halos {
 #[pymethods]
 impl Halos {
     fn labels<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyArray1<i32>>> {
-        borrowed_array(slf, |found| found.halos.labels().as_slice())
+        borrowed_array(slf, |found| &found.labels[..])
     }
 
     fn density<'py>(slf: &Bound<'py, Self>) -> PyResult<Option<Bound<'py, PyArray1<f64>>>> {
@@ -175,7 +178,7 @@ impl Halos {
 
     /// Returns the members of a row in ascending order.
     fn members<'py>(slf: &Bound<'py, Self>, row: usize) -> PyResult<Bound<'py, PyAny>> {
-        let n = slf.get().halos.labels().as_slice().len();
+        let n = slf.get().labels.len();
         if n > i32::MAX as usize {
             return Ok(narrow(slf.py(), slf.get().row(row).to_vec(), n));
         }
@@ -193,14 +196,14 @@ impl Halos {
             let offsets: Vec<i64> = std::iter::once(0).chain(ends).collect();
             Ok((offsets, lists().flatten().copied().collect::<Vec<u32>>()))
         })?;
-        Ok((offsets.into_pyarray(py), narrow(py, members, self.halos.labels().as_slice().len())))
+        Ok((offsets.into_pyarray(py), narrow(py, members, self.labels.len())))
     }
 }
 
 impl Halos {
     /// Returns the members of a row; empty if there is no such row.
     fn row(&self, row: usize) -> &[u32] {
-        self.order.get(row).map_or(&[], |&halo| self.halos.members(halo as usize))
+        self.order.get(row).map_or(&[], |&halo| self.members.of(halo as usize))
     }
 }
 
@@ -268,7 +271,7 @@ fn find(input: &Input<'_>, arguments: &HaloArguments) -> ropewalk::Result<Catalo
         count => {
             let largest: Largest = pipeline.largest(&found, &catalog, count)?;
             let profiles = pipeline.profiles(&found, &largest)?;
-            let columns = profile_columns(pipeline.finder().column_prefix(), &largest.tags, &profiles);
+            let columns = profile_columns(pipeline.finder().column_prefix(), &largest.names, &profiles);
             Some(in_units(&pipeline, system, &columns, pipeline.universe().known_units(), &meta)?)
         }
     };
@@ -276,23 +279,26 @@ fn find(input: &Input<'_>, arguments: &HaloArguments) -> ropewalk::Result<Catalo
         Some(system) => pipeline.universe().factors(system)?.of(Quantity::Length),
         None => 1.0,
     };
+    let rows = pipeline.halo_rows(Some(&catalog))?;
+    let attached = |attached: &Attached<'_>| -> ropewalk::Result<Vec<AttachedType>> {
+        let of = |particle_type: u8| {
+            let others = attached.snapshot();
+            let labels = rows.of(&others.of_type(particle_type, &attached.labels))?;
+            let ids = others.ids.as_ref().filter(|_| !others.types_without_ids.contains(&particle_type));
+            Ok(AttachedType { particle_type, labels, ids: ids.map(|ids| others.of_type(particle_type, ids)) })
+        };
+        attached.types().into_iter().map(of).collect()
+    };
     let halos = Halos {
+        labels: rows.of(found.halos.labels().as_slice())?,
         order: catalog.order().to_vec(),
         density: found.density().filter(|_| arguments.density).map(<[f64]>::to_vec),
         notes: measured.notes.iter().map(ToString::to_string).collect(),
         linking_length: length * pipeline.scales().linking_length,
         volume: length.powi(3) * pipeline.scales().volume,
         n_wrapped: pipeline.outside(),
-        attached: found.attached.as_ref().map_or(vec![], |attached| {
-            let of = |particle_type: u8| {
-                let others = attached.snapshot();
-                let labels = others.of_type(particle_type, &attached.labels);
-                let ids = others.ids.as_ref().filter(|_| !others.types_without_ids.contains(&particle_type));
-                AttachedType { particle_type, labels, ids: ids.map(|ids| others.of_type(particle_type, ids)) }
-            };
-            attached.types().into_iter().map(of).collect()
-        }),
-        halos: found.halos,
+        attached: found.attached.as_ref().map(attached).transpose()?.unwrap_or_default(),
+        members: found.halos.into_members(),
     };
     Ok((halos, table, profiles))
 }

@@ -463,6 +463,33 @@ def snapshot_file(path: Path, **changes: Any) -> Path:
     return path
 
 
+@needs_data
+@pytest.mark.parametrize("finder", ["fof", "hop", "adaptahop"])
+def test_one_number_for_a_halo(finder: Any) -> None:
+    catalog = halos(P3M, finder=finder, profiles=2)
+    prefix = "fof_halo" if finder == "fof" else "halo"
+    column = lambda name: catalog[f"{prefix}_{name}"]  # noqa: E731
+    n = len(catalog)
+    assert np.array_equal(column("label"), np.arange(n)) and catalog.labels.max() < n
+    parent = column("parent") if finder == "adaptahop" else np.full(n, -1)
+    assert catalog.particles is not None and catalog.particles.ids is not None
+    for row in range(n):
+        # A member of a row is in the structures of which the row is a parent, directly or not.
+        own = np.flatnonzero(catalog.labels == row)
+        above = [row]
+        while parent[above[-1]] >= 0:
+            above.append(parent[above[-1]])
+        for outer in above:
+            assert np.isin(own, catalog.members(outer)).all()
+        assert column("tag")[row] == catalog.particles.ids[own].min()
+    counts = np.bincount(catalog.labels[catalog.labels >= 0], minlength=n)
+    assert np.array_equal(counts, column("own_count" if finder == "adaptahop" else "count"))
+    assert catalog.profiles is not None
+    shells = np.unique(catalog.profiles[f"{prefix}_label"])
+    assert np.array_equal(shells, np.flatnonzero(parent < 0)[:2])
+    assert np.array_equal(np.unique(catalog.profiles[f"{prefix}_tag"]), np.unique(column("tag")[shells]))
+
+
 def test_labels_and_members_index_the_linked_particles(tmp_path: Path) -> None:
     path = snapshot_file(tmp_path / "snap.hdf5")
     given = read_snapshot(path)

@@ -1,5 +1,6 @@
 //! Every kind of metadata of text tables, and its treatment: used, noted, or rejected.
 
+use common::data::root;
 use ropewalk::ErrorKind;
 use ropewalk_io::{Masses, ReadOptions, Role, inspect, read};
 
@@ -370,9 +371,11 @@ fn rows_with_missing_values() {
     let bare = ReadOptions::default().masses(false).skip_missing(true);
     assert_eq!(read(&path, &bare).unwrap().skipped, [1, 3]);
     let npy = folder.file("a.npy");
-    ropewalk_io::write_npy_f64(&npy, &[1.0]).unwrap();
-    let message = read(&npy, &options).unwrap_err().to_string();
-    assert!(message.contains("is not a text table"), "{message}");
+    ropewalk_io::write_npy_f64(&npy, &[1.0, f64::NAN, 3.0]).unwrap();
+    let snapshot = read(&npy, &options).unwrap();
+    assert_eq!((snapshot.points, snapshot.skipped), (super::f64s(1, [1.0, 3.0]), vec![1]));
+    let message = read(root().join("data/p3m_64.gadget2"), &options).unwrap_err().to_string();
+    assert!(message.contains("is a snapshot of a simulation"), "{message}");
     let all = folder.with("all", "a,b\n1,\n,2\n");
     assert_eq!(read(&all, &options).unwrap().skipped, [0, 1]);
     for token in ["#N/A", "#NA", "#N/A N/A", "\"#N/A\""] {

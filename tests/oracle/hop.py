@@ -49,9 +49,6 @@ def main():
         theirs_took = time.perf_counter() - start
         apart = np.max(np.abs(theirs / density - 1.0))
         assert apart < CLOSE, apart
-        # Groups of fewer than 10 particles have labels here, but not in yt.
-        sizes = np.bincount(labels[labels >= 0])
-        labels = np.where((labels >= 0) & (sizes[labels] >= 10), labels, -1)
         sure = np.abs(density / threshold - 1.0) > CLOSE
         pairs = np.unique(np.stack([labels, tags], axis=1)[sure], axis=0)
         assert np.all((pairs[:, 0] < 0) == (pairs[:, 1] < 0)), pairs

@@ -163,6 +163,19 @@ def friends_of_friends(x, side, length):
     return number[component]
 
 
+def rows_of(groups, ids):
+    """Returns the row of the catalogue of each particle: groups of enough members, the largest first, ties by the smallest id."""
+    member = groups >= 0
+    counts = np.bincount(groups[member])
+    tags = np.full(len(counts), np.iinfo("u8").max, "u8")
+    np.minimum.at(tags, groups[member], ids[member].astype("u8"))
+    halos = np.flatnonzero(counts >= MIN_MEMBERS)
+    halos = halos[np.lexsort((tags[halos], -counts[halos]))]
+    row = np.full(len(counts) + 1, -1)
+    row[halos] = np.arange(len(halos))
+    return row[groups]
+
+
 class Expected:
     """Halos of linked and attached particles, computed by numpy."""
 
@@ -174,7 +187,7 @@ class Expected:
         self.wrapped = {kind: np.where(x >= side, x - side, x) for kind, x in wrapped.items()}
         self.tree = cKDTree(self.wrapped[1], boxsize=side)
         self.length = 0.2 * side / len(self.wrapped[1]) ** (1 / 3) if length is None else length
-        self.labels = {1: friends_of_friends(self.wrapped[1], side, self.length)}
+        self.labels = {1: rows_of(friends_of_friends(self.wrapped[1], side, self.length), particles[1]["ids"])}
         for kind in attached:
             distance, nearest = self.tree.query(self.wrapped[kind], distance_upper_bound=self.length * (1 + 1e-9))
             near = distance <= self.length
@@ -254,8 +267,7 @@ class Expected:
     def totals(self):
         """Returns the mass of each halo over all its types."""
         members = self.label >= 0
-        groups = np.bincount(self.label[members], weights=self.m[members])
-        return groups[np.bincount(self.labels[1][self.labels[1] >= 0], minlength=len(groups)) >= MIN_MEMBERS]
+        return np.bincount(self.label[members], weights=self.m[members])
 
 
 def run(program, folder, out, *options, ranks=None):

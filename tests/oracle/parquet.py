@@ -219,4 +219,59 @@ for line in first.splitlines():
     if any(word in line for word in ["kpc", "Msun", "box", "h "]):
         assert line in second, f"{line!r} is not in\n{second}"
 assert pq.read_table(own).column("x").to_numpy().tobytes() == columns["x"].tobytes()
+
+# Tables with labels keep all columns, rows and missing values. Columns of a Parquet table are copied as they are stored.
+few = 300
+mixed = pa.table({
+    "name": pa.array([None if i % 7 == 0 else f"a, \"{i}\"" for i in range(few)]),
+    "x": RANDOM.normal(size=few),
+    "y": pa.array(RANDOM.normal(size=few).astype("f4")),
+    "count": pa.array([None if i % 5 == 0 else 2**60 + i for i in range(few)]),
+    "large": pa.array([2**64 - 1 - i for i in range(few)], pa.uint64()),
+    "flag": pa.array([None if i % 3 == 0 else i % 2 == 0 for i in range(few)]),
+    "when": pa.array([datetime.datetime(2020, 1, 1 + i % 28) for i in range(few)], pa.timestamp("us")),
+    "kind": pa.array([f"k{i % 3}" for i in range(few)]).dictionary_encode(),
+    "list": pa.array([[i, i + 1] for i in range(few)]),
+})
+for compression, out in itertools.product(["none", "snappy", "zstd", "gzip", "brotli"], ["parquet", "csv", "ecsv"]):
+    path, own, labels = FOLDER / "mixed.parquet", FOLDER / f"labelled.{out}", FOLDER / "labels.npy"
+    pq.write_table(mixed, path, compression=compression, row_group_size=77)
+    command = ["dbscan", path, "--coordinates", "x,y", "--eps", 0.2, "--min-samples", 4, "--out"]
+    for target in (own, labels):
+        result = run(*command, target)
+        assert result.returncode == 0, result.stderr
+    expected = np.load(labels)
+    assert len(np.unique(expected)) > 2
+    if out == "parquet":
+        found = pq.read_table(own)
+        assert found.column_names == [*mixed.column_names, "label"], found.column_names
+        for name in mixed.column_names:
+            assert found[name].to_pylist() == mixed[name].to_pylist(), name
+        assert found["label"].to_pylist() == expected.tolist()
+    else:
+        frame = pd.read_csv(own, comment="#", dtype={"count": "Int64", "large": "uint64"})
+        assert list(frame.columns) == [name for name in mixed.column_names if name != "list"] + ["label"], frame.columns
+        assert "columns of lists are left out: list" in run(*command, own).stdout
+        for name in ("name", "x", "count", "large", "kind"):
+            got = [None if pd.isna(value) else value for value in frame[name]]
+            assert got == mixed[name].to_pylist(), name
+        assert np.array_equal(frame["y"].astype("f4"), mixed["y"].to_numpy())
+        assert np.array_equal(frame["label"], expected)
+        assert [str(flag).lower() for flag in frame["flag"]] == [
+            "nan" if flag is None else str(flag).lower() for flag in mixed["flag"].to_pylist()
+        ]
+    checked += 1
+# Text becomes Parquet with the kinds of its values, and nulls in coordinates can be skipped.
+text = FOLDER / "kinds.csv"
+text.write_text("x,y,n,zip,name,flag\n0,0,1,007,a,true\n0,0.5,NA,110,,false\n,1,3,2,c,TRUE\n")
+own = FOLDER / "kinds.parquet"
+assert run("dbscan", text, "--columns", "x,y", "--eps", 1, "--min-samples", 1, "--skip-missing", "--out", own).returncode == 0
+assert pq.read_table(own).to_pydict() == {
+    "x": [0, 0, None], "y": [0.0, 0.5, 1.0], "n": [1, None, 3], "zip": ["007", "110", "2"], "name": ["a", None, "c"],
+    "flag": [True, False, True], "label": [0, 0, -1],
+}
+labels = FOLDER / "kinds.npy"
+assert run("dbscan", own, "--columns", "x,y", "--eps", 1, "--min-samples", 1, "--out", labels).returncode != 0
+assert run("dbscan", own, "--columns", "x,y", "--eps", 1, "--min-samples", 1, "--skip-missing", "--out", labels).returncode == 0
+assert np.load(labels).tolist() == [0, 0, -1]
 print(f"{checked} Parquet tables are as pyarrow has them, or refused by name")

@@ -4,7 +4,7 @@ use common::data::root;
 use ropewalk::halo::{CenterFinder, Unbinding};
 use ropewalk::{AdaptaHop, Center, ErrorKind, Fof, Hop};
 use ropewalk_io::{Masses, Points, ReadOptions, Snapshot, Table, read};
-use ropewalk_pipeline::{CenterKind, Finder, LinkingLength, Note, Options, Pipeline};
+use ropewalk_pipeline::{CenterKind, Finder, HaloName, LinkingLength, Note, Options, Pipeline};
 use ropewalk_table::Catalog;
 use ropewalk_table::columns::Values;
 
@@ -97,9 +97,9 @@ fn subhalos_by_hand() {
             assert!(less.count() > 10);
         }
         // The largest halos, although some subhalos are larger than the second halo.
-        let hosts = catalog.halos().iter().zip(catalog.subhalos()).filter(|(_, row)| row.level == 1);
-        let tags: Vec<u64> = hosts.map(|(halo, _)| halo.tag).take(2).collect();
-        assert_eq!(output.largest.unwrap().tags, tags);
+        let hosts = catalog.halos().iter().zip(catalog.subhalos()).enumerate().filter(|(_, (_, row))| row.level == 1);
+        let names = hosts.map(|(row, (halo, _))| HaloName { row, tag: halo.tag }).take(2);
+        assert_eq!(output.largest.unwrap().names, names.collect::<Vec<_>>());
         let finder = output.meta.iter().find(|(name, _)| *name == "finder").map(|(_, meta)| meta.clone());
         assert_eq!(finder, Some(ropewalk_table::columns::Meta::Text("AdaptaHOP".into())));
     }

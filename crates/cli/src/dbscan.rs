@@ -13,7 +13,8 @@ use super::device::{Device, DeviceArg};
 use super::dimensions::with_rows;
 use super::failure::Failure;
 use super::input;
-use super::outputs::{Column, Outputs, picture_format, write_csv};
+use super::labelled::LabelsFile;
+use super::outputs::{Outputs, picture_format};
 use super::phases::Phases;
 use super::summary::Summary;
 use super::text::{grouped, share, short};
@@ -26,11 +27,11 @@ pub fn run(args: &Args) -> Result<String, Failure> {
         [&args.out, &args.plot, &args.points.json].into_iter().flatten().map(AsRef::as_ref).collect();
     // Create the outputs first, so that a file that cannot be written is an error before hours of work.
     let mut outputs = Outputs::files(&targets, &[&args.points.file])?;
-    let column = args.out.as_ref().map(|out| Column::new("--out", out)).transpose()?;
+    let labels_file = LabelsFile::new(&args.out)?;
     let format = args.plot.as_ref().map(|plot| picture_format("--plot", plot)).transpose()?;
 
     let mut phases = Phases::default();
-    let input::PointsInput { snapshot, outside } = input::points(&args.points, &mut phases)?;
+    let input::PointsInput { mut snapshot, outside } = input::points(&args.points, &mut phases)?;
     let points = &snapshot.points;
     if args.plot.is_some() && points.dim() != 2 {
         let file = args.points.file.display();
@@ -46,15 +47,10 @@ pub fn run(args: &Args) -> Result<String, Failure> {
         }
     };
     let counts = Counts::new(&labels);
-    if let (Some(path), Some(column)) = (&args.out, column) {
-        phases.run("labels", || {
-            let labels = input::of_rows(labels.as_slice(), &snapshot.skipped, -1);
-            outputs.write(path, |out| match column {
-                Column::Npy => ropewalk_io::write_npy_i32_to(out, &labels).map_err(Failure::from),
-                Column::Csv => write_csv(out, &["label"], &labels),
-            })
-        })?;
+    if let Some(file) = &labels_file {
+        phases.run("labels", || file.write(&mut outputs, &args.points.file, &mut snapshot, &labels, &[]))?;
     }
+    let points = &snapshot.points;
     if let (Some(path), Some(format)) = (&args.plot, format) {
         phases.run("picture", || -> Result<(), Failure> {
             let title = counts.title(args);
@@ -82,7 +78,10 @@ pub fn run(args: &Args) -> Result<String, Failure> {
     summary.both("noise", share(counts.noise, counts.points), counts.noise);
     summary.both("largest", format!("{} points", grouped(counts.largest)), counts.largest);
     if args.out.is_none() && args.plot.is_none() {
-        summary.line("written", "nothing; use --out LABELS.npy for labels, --plot CLUSTERS.png for a picture");
+        summary.line(
+            "written",
+            "nothing; use --out LABELLED.csv or LABELS.npy for labels, --plot CLUSTERS.png for a picture",
+        );
     }
     summary.close(&phases, outputs, &targets, args.points.json.as_ref())
 }

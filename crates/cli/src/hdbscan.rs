@@ -15,6 +15,7 @@ use super::device::{Device, DeviceArg};
 use super::dimensions::with_rows;
 use super::failure::Failure;
 use super::input;
+use super::labelled::LabelsFile;
 use super::outputs::{Column, Outputs, picture_format, write_csv};
 use super::phases::Phases;
 use super::summary::Summary;
@@ -28,14 +29,14 @@ pub fn run(args: &Args) -> Result<String, Failure> {
     let targets: Vec<&Path> = named.into_iter().flatten().map(AsRef::as_ref).collect();
     // Create the outputs first, so that a file that cannot be written is an error before hours of work.
     let mut outputs = Outputs::files(&targets, &[&args.points.file])?;
-    let labels_to = ColumnOutput::new("--out", &args.out)?;
+    let labels_file = LabelsFile::new(&args.out)?;
     let probabilities_to = ColumnOutput::new("--probabilities", &args.probabilities)?;
     let outliers_to = ColumnOutput::new("--outliers", &args.outliers)?;
     let plot_format = args.plot.as_ref().map(|plot| picture_format("--plot", plot)).transpose()?;
     let format = args.tree.as_ref().map(|tree| picture_format("--tree", tree)).transpose()?;
 
     let mut phases = Phases::default();
-    let input::PointsInput { snapshot, outside } = input::points(&args.points, &mut phases)?;
+    let input::PointsInput { mut snapshot, outside } = input::points(&args.points, &mut phases)?;
     let points = &snapshot.points;
     if args.plot.is_some() && points.dim() != 2 {
         let file = args.points.file.display();
@@ -53,17 +54,17 @@ pub fn run(args: &Args) -> Result<String, Failure> {
     let clusters = clusters.map_err(|error| with_option_name(&error))?;
     let labels = clusters.labels();
     phases.run("labels", || -> Result<(), Failure> {
-        labels_to.write(
-            &mut outputs,
-            "label",
-            || input::of_rows(labels.as_slice(), &snapshot.skipped, -1),
-            |out, values| ropewalk_io::write_npy_i32_to(out, values),
-        )?;
+        if let Some(file) = &labels_file {
+            let scores = file.is_table().then(|| clusters.outlier_scores()).unwrap_or_default();
+            let more = [("probability", clusters.probabilities(), 0.0), ("outlier_score", &scores[..], f64::NAN)];
+            file.write(&mut outputs, &args.points.file, &mut snapshot, labels, &more)?;
+        }
         let floats = |out: &mut AtomicFile, values: &[f64]| ropewalk_io::write_npy_f64_to(out, values);
         let of_rows = |values: &[f64], missing| input::of_rows(values, &snapshot.skipped, missing);
         probabilities_to.write(&mut outputs, "probability", || of_rows(clusters.probabilities(), 0.0), floats)?;
         outliers_to.write(&mut outputs, "outlier", || of_rows(&clusters.outlier_scores(), f64::NAN), floats)
     })?;
+    let points = &snapshot.points;
     let title = Title::new(args, &clusters);
     if let (Some(path), Some(format)) = (&args.plot, plot_format) {
         phases.run("picture", || -> Result<(), Failure> {
@@ -97,7 +98,10 @@ pub fn run(args: &Args) -> Result<String, Failure> {
     summary.both("noise", share(noise, n), noise);
     summary.both("largest", format!("{} points", grouped(largest as u64)), largest);
     if targets.iter().all(|target| args.points.json.as_deref() == Some(*target)) {
-        summary.line("written", "nothing; use --out LABELS.npy for labels, --plot CLUSTERS.png for a picture");
+        summary.line(
+            "written",
+            "nothing; use --out LABELLED.csv or LABELS.npy for labels, --plot CLUSTERS.png for a picture",
+        );
     }
     summary.close(&phases, outputs, &targets, args.points.json.as_ref())
 }

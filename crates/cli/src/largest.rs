@@ -3,7 +3,7 @@
 use ropewalk::geometry::Space;
 use ropewalk::halo::{Centers, Profile};
 use ropewalk::units::Quantity;
-use ropewalk_pipeline::{CenterKind, Largest, Pipeline};
+use ropewalk_pipeline::{CenterKind, HaloName, Largest, Pipeline};
 use ropewalk_plot::{GalleryPanel, ProfilePanel};
 
 use super::args::Halos as Args;
@@ -52,10 +52,7 @@ pub fn gallery(args: &Args, pipeline: &Pipeline<'_>, largest: &Largest) -> Resul
         let shown = radius.map_or(String::new(), |radius| format!(", R200c {} {}", short(radius), units.length()));
         let centers = [&largest.centers].into_iter().chain(&others);
         GalleryPanel {
-            caption: [
-                format!("{}: halo {}", halo + 1, largest.tags[halo]),
-                format!("{} members{shown}", grouped(members.len() as u64)),
-            ],
+            caption: [largest.names[halo].to_string(), format!("{} members{shown}", grouped(members.len() as u64))],
             // A missing centre is NaN and is not drawn.
             centers: centers.map(|kind| about(offset(kind.as_slice()[halo].position))).collect(),
             radius,
@@ -74,20 +71,20 @@ pub fn gallery(args: &Args, pipeline: &Pipeline<'_>, largest: &Largest) -> Resul
     Ok(ropewalk_plot::gallery(&panels, &names, [&title, sphere], &units, Picture::Gallery.style(args))?)
 }
 
-/// Draws density profiles and their fits. `tags`, `profiles` and `r200c` have one entry per halo.
+/// Draws density profiles and their fits. `names`, `profiles` and `r200c` have one entry per halo.
 pub fn profiles_picture(
     args: &Args,
     pipeline: &Pipeline<'_>,
-    tags: &[u64],
+    names: &[HaloName],
     profiles: &[Profile],
     r200c: &[Option<f64>],
 ) -> Result<Vec<u8>, Failure> {
     let factors = of_pictures(args, pipeline)?;
     let length = factor(factors.as_ref(), Quantity::Length);
-    let halos = tags.iter().zip(profiles).zip(r200c).enumerate().take(PANELS);
+    let halos = names.iter().zip(profiles).zip(r200c).take(PANELS);
     let panels: Vec<ProfilePanel> = halos
-        .map(|(rank, ((tag, profile), radius))| ProfilePanel {
-            caption: format!("{}: halo {tag}", rank + 1),
+        .map(|((name, profile), radius)| ProfilePanel {
+            caption: name.to_string(),
             profile: factors.as_ref().map_or_else(|| profile.clone(), |factors| profile.in_units(factors)),
             radius: radius.map(|radius| length * radius),
         })

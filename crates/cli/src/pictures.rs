@@ -271,20 +271,20 @@ fn dendrogram(args: &Args, catalog: &Catalog, units: &AxisUnits, pipeline: &Pipe
     let factors = of_pictures(args, pipeline)?;
     let row = match args.adaptahop.dendrogram {
         None => 0,
-        Some(label) => catalog
-            .labels()
-            .iter()
-            .position(|&other| other == label)
-            .ok_or_else(|| format!("--dendrogram: unknown label {label} of a halo or subhalo"))?,
+        Some(row) if (row as usize) < catalog.halos().len() => row as usize,
+        Some(row) => {
+            let rows = catalog.halos().len();
+            return Err(format!("--dendrogram {row}: the catalogue has {rows} rows, numbered from 0").into());
+        }
     };
-    let title = match (catalog.halos().get(row), catalog.labels().get(row)) {
-        (Some(halo), Some(label)) => {
+    let title = match catalog.halos().get(row) {
+        Some(halo) => {
             let count = grouped(halo.count as u64);
             let (mass, unit) = (short(mass_factor(pipeline, factors.as_ref()) * halo.mass), units.mass());
             let of = pipeline.particle_sets().halos_alone().map_or(String::new(), |kinds| format!(" of {kinds}"));
-            format!("label {label}: {count} particles, mass {mass} [{unit}]{of}{}", units.when())
+            format!("halo {row}: {count} particles, mass {mass} [{unit}]{of}{}", units.when())
         }
-        _ => String::new(),
+        None => String::new(),
     };
     Ok(ropewalk_plot::dendrogram(catalog, row, &title, Picture::Dendrogram.style(args))?)
 }

@@ -73,6 +73,7 @@ mod type_column;
 
 // Columns and metadata of tables by their names.
 mod array_names;
+mod cells;
 mod column_names;
 mod table_columns;
 mod ecsv;
@@ -96,9 +97,11 @@ mod text;
 mod tipsy;
 
 // Reading of files of any format.
+mod extended_table;
 mod fields;
 mod folder;
 mod locate;
+mod missing_rows;
 mod read_file;
 mod registry;
 mod same_files;
@@ -111,6 +114,7 @@ mod tables;
 
 pub use atomic::AtomicFile;
 pub use contents::{Contents, Field, Role, TypeContents};
+pub use extended_table::ExtendedTable;
 pub use fields::{Fields, read_fields};
 pub use format::Format;
 pub use gadget::{GadgetOptions, write_gadget};

@@ -78,10 +78,10 @@ pub struct ReadOptions {
     /// The periodic box of a table applies to chosen columns if they would also be the coordinates without a choice.
     /// Otherwise the box is not used, and [`Snapshot::notes`](crate::Snapshot::notes) says so.
     pub columns: Vec<String>,
-    /// Text tables: if `true`, rows with a missing value in a column that is read are left out. If `false`, such a
-    /// value is an error. Missing values are empty fields, `NA`, `N/A`, `NaN`, `null`, `None`, `--`, `?` and the
+    /// If `true`, rows of a table with a missing value in a column that is read are left out. If `false`, such a
+    /// value is an error. Missing values are NaN, nulls in coordinates of Parquet tables, and in text empty fields, `NA`, `N/A`, `NaN`, `null`, `None`, `--`, `?` and the
     /// other words that pandas treats as missing. [`Snapshot::skipped`](crate::Snapshot::skipped) lists the rows that
-    /// are left out. For other formats, `true` is an error.
+    /// are left out. For snapshots of simulations, `true` is an error.
     pub skip_missing: bool,
     /// The unit of the file's velocities, which overrides the unit that the file states. For Gadget files, `None`
     /// means that [`Snapshot::velocities`](crate::Snapshot::velocities) are in km/s, converted as described there.
@@ -205,7 +205,7 @@ impl ReadOptions {
         self
     }
 
-    /// Leaves out rows of a text table with missing values, or with `false` makes such values an error. Sets
+    /// Leaves out rows of a table with missing values, or with `false` makes such values an error. Sets
     /// [`ReadOptions::skip_missing`].
     ///
     /// ```

@@ -14,9 +14,13 @@ use ropewalk::{Error, Result};
 use crate::file_format::FileFormat;
 use crate::gadget_header::Header;
 use crate::locate::{existing, located};
+use crate::missing_rows::without_missing;
 use crate::reading::{OnProgress, Reading};
 use crate::registry::{Detected, detect, owner};
+use crate::source::Source;
 use crate::temp_file::TempFile;
+#[cfg(feature = "parquet")]
+use crate::unreadable::is_marked;
 use crate::{Background, Contents, ReadOptions, Role, Snapshot};
 
 /// Reads a snapshot or table of points.
@@ -158,14 +162,40 @@ fn uncompressed_prefix(path: &Path, n: u64) -> Result<Vec<u8>> {
     Ok(bytes)
 }
 
+/// A kind of table, as far as all of its columns can be kept.
+pub(super) enum TableKind {
+    Text,
+    #[cfg(feature = "parquet")]
+    Parquet,
+    Other,
+}
+
+/// Finds the kind of table in a file.
+pub(super) fn kind_of_table(path: &Path) -> Result<TableKind> {
+    if owner(path).is_some() || !path.is_file() {
+        return Ok(TableKind::Other);
+    }
+    let prefix = Source::open(path)?.prefix(4096)?;
+    #[cfg(feature = "parquet")]
+    if is_marked(&prefix, b"PAR1") {
+        return Ok(TableKind::Parquet);
+    }
+    // Text is uncompressed while it is read.
+    let prefix = if matches!(detect(&prefix), Detected::Gzip) { uncompressed_prefix(path, 4096)? } else { prefix };
+    Ok(match detect(&prefix) {
+        Detected::Known(format) if format.is_text_table() => TableKind::Text,
+        _ => TableKind::Other,
+    })
+}
+
 /// Reads a file of the given format.
 ///
 /// Errors: options that the format does not support; those of [`read`].
 fn read_as(format: &dyn FileFormat, path: &Path, reading: &Reading<'_>) -> Result<Snapshot> {
-    if reading.options.skip_missing && !format.is_text_table() {
+    if reading.options.skip_missing && format.is_of_simulations() {
         return Err(Error::file(
             path,
-            "is not a text table; rows with missing values can be skipped only in text tables",
+            "is a snapshot of a simulation; rows with missing values can be skipped only in tables",
         ));
     }
     if format.is_of_simulations() && reading.reads_fields {
@@ -174,7 +204,10 @@ fn read_as(format: &dyn FileFormat, path: &Path, reading: &Reading<'_>) -> Resul
     if format.is_of_simulations() && !reading.options.columns.is_empty() {
         return Err(Error::file(path, "is a snapshot of a simulation, whose columns cannot be chosen"));
     }
-    format.read(path, reading)
+    let snapshot = format.read(path, reading)?;
+    // Text tables, which have several words for missing values, leave out the rows themselves.
+    let is_left = reading.options.skip_missing && !format.is_text_table();
+    Ok(if is_left { without_missing(snapshot) } else { snapshot })
 }
 
 /// Reads the header of a Gadget snapshot, without its particles. Checks all its files as [`read`] does.

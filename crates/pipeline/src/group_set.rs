@@ -54,7 +54,7 @@ impl FoundHalos<'_> {
     }
 
     /// Returns the group of each particle of this rank, -1 for none. Groups too small for a halo have labels, too.
-    /// All ranks use the same numbers.
+    /// All ranks use the same numbers. [`HaloRows`](super::HaloRows) converts them to rows of the catalogue.
     pub fn labels(&self) -> Cow<'_, [i32]> {
         match self.across() {
             // Labels are below 2^31: `check_clusters` in `find_across`.

@@ -7,6 +7,7 @@ use ropewalk::units::Quantity;
 use ropewalk_table::Catalog;
 use ropewalk_table::columns::{Column, Values};
 
+use crate::halo_name::HaloName;
 use crate::members::HaloKey;
 use crate::options::CenterKind;
 use crate::overdensity_across::{SphereRequest, Spheres};
@@ -21,8 +22,8 @@ const SHELLS: usize = 20;
 pub struct Largest {
     /// The halos, with members as in [`FoundHalos::halos`].
     pub halos: Halos,
-    /// The tag of each halo.
-    pub tags: Vec<u64>,
+    /// The name of each halo.
+    pub names: Vec<HaloName>,
     /// The most bound particle of each halo.
     pub centers: Centers,
     /// The radius within which the mean density is 200 times the critical one. `None` if density, centre, units or
@@ -39,8 +40,8 @@ pub struct Largest {
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct LargestProfiles {
-    /// The tag of each halo.
-    pub tags: Vec<u64>,
+    /// The name of each halo.
+    pub names: Vec<HaloName>,
     /// The radius of each halo, as [`Largest::r200c`].
     pub r200c: Vec<Option<f64>>,
     /// The profile of each halo.
@@ -76,8 +77,10 @@ impl Pipeline<'_> {
             None => None,
         };
         let r200c = spheres.map_or_else(|| vec![None; halos.len()], |spheres| radii_of(self, &spheres));
-        let tags = own.iter().map(|key| key.tag).collect();
-        Ok(Largest { halos, tags, centers, r200c, places, count: all.len() })
+        // AdaptaHOP, whose halos are not successive rows, runs on one rank.
+        let row = |place: usize| if self.ranks.size() == 1 { hosts[place] } else { place };
+        let names = places.iter().zip(&own).map(|(&place, key)| HaloName { row: row(place), tag: key.tag }).collect();
+        Ok(Largest { halos, names, centers, r200c, places, count: all.len() })
     }
 
     /// Measures the density profiles of the largest halos of this rank, in 20 shells out to R200c. The fit excludes
@@ -130,16 +133,18 @@ fn radii_of(pipeline: &Pipeline<'_>, spheres: &Spheres) -> Vec<Option<f64>> {
     spheres.iter().map(|row| row.first().and_then(|sphere| sphere.ok()).and_then(radius)).collect()
 }
 
-/// Converts profiles to a table with a row for each shell of each profile. `tags` are the values of the column
-/// `{prefix}_tag`, which identifies the halo as in the catalogue
+/// Converts profiles to a table with a row for each shell of each profile. `names` are the values of the columns
+/// `{prefix}_tag` and `{prefix}_label`, which identify the halo as in the catalogue
 /// ([`Finder::column_prefix`](super::Finder::column_prefix)).
-pub fn profile_columns(prefix: &str, tags: &[u64], profiles: &[Profile]) -> Vec<Column> {
+pub fn profile_columns(prefix: &str, names: &[HaloName], profiles: &[Profile]) -> Vec<Column> {
     let shells = || {
-        tags.iter()
+        names
+            .iter()
             .zip(profiles)
-            .flat_map(|(tag, profile)| profile.shells.iter().map(move |shell| (*tag, profile, shell)))
+            .flat_map(|(name, profile)| profile.shells.iter().map(move |shell| (*name, profile, shell)))
     };
-    let integers = |value: &dyn Fn((u64, &Profile, &Shell)) -> u64| Values::Integers(shells().map(value).collect());
+    let integers =
+        |value: &dyn Fn((HaloName, &Profile, &Shell)) -> u64| Values::Integers(shells().map(value).collect());
     let numbers = |value: &dyn Fn(&Profile, &Shell) -> f64| {
         Values::Numbers(shells().map(|(_, profile, shell)| value(profile, shell)).collect())
     };
@@ -158,8 +163,14 @@ pub fn profile_columns(prefix: &str, tags: &[u64], profiles: &[Profile]) -> Vec<
         column(
             &format!("{prefix}_tag"),
             Quantity::Dimensionless,
-            integers(&|(tag, ..)| tag),
+            integers(&|(name, ..)| name.tag),
             "tag of the halo, as in the catalogue",
+        ),
+        column(
+            &format!("{prefix}_label"),
+            Quantity::Dimensionless,
+            integers(&|(name, ..)| name.row as u64),
+            "row of the halo in the catalogue, from 0",
         ),
         column(
             "shell_inner",

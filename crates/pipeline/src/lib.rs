@@ -57,6 +57,8 @@ mod particle_sets;
 mod particles;
 mod profiles_across;
 mod linking_length;
+mod halo_name;
+mod halo_rows;
 mod shared;
 mod spanning_tree;
 mod state;
@@ -65,6 +67,8 @@ mod shared_state;
 
 pub use attached::Attached;
 pub use group_set::{FoundHalos, Unbound};
+pub use halo_name::HaloName;
+pub use halo_rows::HaloRows;
 pub use largest::{Largest, LargestProfiles, profile_columns};
 pub use linking_length::Scales;
 pub use meta::Note;

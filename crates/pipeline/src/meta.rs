@@ -163,8 +163,8 @@ pub(super) fn entries(pipeline: &Pipeline<'_>) -> Vec<(&'static str, Meta)> {
     if let Finder::AdaptaHop { unbind, .. } = options.finder {
         notes.push(
             "a row is a halo or a subhalo; halo_count, halo_mass and all other columns are over its own particles and those of all its \
-             subhalos, except halo_tag, halo_label and halo_own_count, which are over its own particles alone; halo_parent and halo_host \
-             are labels"
+             subhalos, except halo_tag and halo_own_count, which are over its own particles alone; halo_label is the row of the catalogue, \
+             from 0, and halo_parent and halo_host are such rows"
                 .into(),
         );
         if unbind {

@@ -7,7 +7,7 @@ use ropewalk::Result;
 use ropewalk::halo::{NfwFit, Profile, Shell};
 use ropewalk::internals::distributed::gather;
 
-use crate::{Largest, LargestProfiles, Pipeline};
+use crate::{HaloName, Largest, LargestProfiles, Pipeline};
 
 impl Pipeline<'_> {
     /// Gathers the profiles of the largest halos of all ranks on rank 0, from the results of [`Pipeline::profiles`]
@@ -17,25 +17,27 @@ impl Pipeline<'_> {
     /// If a rank has ended.
     pub fn gather_profiles(&self, largest: &Largest, profiles: Vec<Profile>) -> Result<Option<LargestProfiles>> {
         if self.ranks.size() == 1 {
-            let Largest { tags, r200c, .. } = largest.clone();
-            return Ok(Some(LargestProfiles { tags, r200c, profiles }));
+            let Largest { names, r200c, .. } = largest.clone();
+            return Ok(Some(LargestProfiles { names, r200c, profiles }));
         }
-        let Largest { tags, r200c, places, count, .. } = largest;
-        let rows = places.iter().zip(tags).zip(r200c.iter().zip(&profiles));
+        let Largest { names, r200c, places, count, .. } = largest;
+        let rows = places.iter().zip(names).zip(r200c.iter().zip(&profiles));
         let packed: Vec<u64> =
-            rows.flat_map(|((&place, &tag), (&r200c, profile))| packed(place, tag, r200c, profile)).collect();
+            rows.flat_map(|((&place, name), (&r200c, profile))| packed(place, name.tag, r200c, profile)).collect();
         let (_, all) = gather(self.ranks, &packed, 0)?.into_parts();
         if self.ranks.rank() != 0 {
             return Ok(None);
         }
         let mut found = LargestProfiles {
-            tags: vec![0; *count],
+            names: vec![HaloName::default(); *count],
             r200c: vec![None; *count],
             profiles: vec![Profile::default(); *count],
         };
         let mut rest = &all[..];
         while let Some((place, tag, r200c, profile)) = unpacked(&mut rest) {
-            (found.tags[place], found.r200c[place], found.profiles[place]) = (tag, r200c, profile);
+            // Across ranks there are no subhalos between the halos of the catalogue.
+            found.names[place] = HaloName { row: place, tag };
+            (found.r200c[place], found.profiles[place]) = (r200c, profile);
         }
         Ok(Some(found))
     }

@@ -74,7 +74,7 @@ fn chart(catalog: &Catalog, row: usize, title: &str) -> Result<Chart> {
         tree.draw(&mut chart, catalog, &axis);
         tree.legend(&mut chart);
     }
-    frame(&mut chart, "line width: cube root of the mass; numbers: labels".into(), &name);
+    frame(&mut chart, "line width: cube root of the mass; numbers: rows of the catalogue".into(), &name);
     Ok(chart)
 }
 
@@ -194,7 +194,7 @@ impl<'a> Tree<'a> {
         heaviest.sort_by(|a, b| halos[b.row].mass.total_cmp(&halos[a.row].mass).then(a.row.cmp(&b.row)));
         let mut taken: Vec<[f64; 3]> = vec![];
         for branch in heaviest.into_iter().take(CANDIDATES) {
-            let label = catalog.labels()[branch.row].to_string();
+            let label = branch.row.to_string();
             let half = 0.5 * (width_of(&label, LABEL) + GAP);
             let y = axis.at(rows[branch.row].peak_density) - 8.0;
             let meets = |&[x, line, other]: &[f64; 3]| (x - branch.x).abs() < half + other && (line - y).abs() < LABEL;

@@ -4,6 +4,7 @@
 //! - the projected density with its halos,
 //! - individual halos and their profiles,
 //! - clusters in the plane, and the k-distance curve,
+//! - values on a grid in the plane,
 //! - the condensed tree of HDBSCAN*, and the dendrogram of a halo's subhalos,
 //! - a shaded mesh, as PNG only.
 //!
@@ -31,6 +32,7 @@ mod errors;
 mod font;
 mod gallery;
 mod k_distances;
+mod map;
 mod mass_function;
 mod panel;
 mod pdf;
@@ -50,6 +52,7 @@ pub use condensed_tree::condensed_tree;
 pub use dendrogram::dendrogram;
 pub use gallery::{GalleryPanel, check_gallery, gallery};
 pub use k_distances::k_distances;
+pub use map::{Map, map};
 pub use mass_function::mass_function;
 pub use profiles::{ProfilePanel, profiles};
 pub use projection::{Projection, projection};

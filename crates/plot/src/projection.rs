@@ -54,7 +54,7 @@ pub struct Projection {
 /// Draws the density projected along an axis, in units of its mean, on a logarithmic colour scale. Shows the periodic
 /// box, or the smallest square around the particles.
 ///
-/// The 25 largest halos have circles at the radius of their farthest member; the 10 largest are numbered. If the
+/// The 25 largest halos have circles at the radius of their farthest member; the 10 largest have the numbers of their rows. If the
 /// catalogue has subhalos ([`Catalog::add_subhalos`]), the 100 largest subhalos in these halos are circled in another
 /// colour. All circles are then at the root mean square distance of the members. Halos belong to a slab if their
 /// centre does. The picture is 8.07 by 7.36 inches, 1240 by 1130 pixels at the default resolution.
@@ -150,6 +150,8 @@ impl ProjectedDensity {
 /// The halos and subhalos with circles, largest first.
 struct Circles<'a> {
     halos: Vec<&'a Halo>,
+    /// The rows of these halos in the catalogue.
+    rows: Vec<usize>,
     subhalos: Vec<&'a Halo>,
     /// `true` if the catalogue has subhalos. Its halos are extended, so their circles do not enclose the farthest
     /// member.
@@ -170,6 +172,7 @@ impl<'a> Circles<'a> {
         Self {
             subhalos: subhalos.map(|row| &all[row]).collect(),
             halos: hosts.iter().map(|&row| &all[row]).collect(),
+            rows: hosts,
             nested: !catalog.subhalos().is_empty(),
         }
     }
@@ -184,8 +187,8 @@ impl<'a> Circles<'a> {
         }
         // The numbers of larger halos take precedence: later ones that would overlap them move, or are omitted.
         let mut taken: Vec<Rect> = vec![];
-        for (rank, halo) in self.halos.iter().take(NUMBERED).enumerate() {
-            let label = (rank + 1).to_string();
+        for (row, halo) in self.rows.iter().zip(&self.halos).take(NUMBERED) {
+            let label = row.to_string();
             if let Some(place) = room_for(&label, window, halo.center, shown_radius(window, radius(halo), 7.0), &taken)
             {
                 chart.text_outlined(&label, [place[0][0], place[1][1]], NUMBER, PAPER);

@@ -98,7 +98,7 @@ pub(super) fn compare_with(
     }
     if let Some(one) = &expected.largest {
         let largest = pipeline.largest(&found, owned, options.profiles).unwrap();
-        assert_eq!(largest.count, one.tags.len());
+        assert_eq!(largest.count, one.names.len());
         for (at, &place) in largest.places.iter().enumerate() {
             assert_eq!(largest.centers.as_slice()[at].position, one.centers.as_slice()[place].position);
         }
@@ -106,7 +106,7 @@ pub(super) fn compare_with(
         let profiles = pipeline.gather_profiles(&largest, profiles).unwrap();
         assert_eq!(profiles.is_some(), ranks.rank() == 0);
         if let Some(profiles) = profiles {
-            assert_eq!((profiles.tags, profiles.r200c), (one.tags.clone(), one.r200c.clone()));
+            assert_eq!((profiles.names, profiles.r200c), (one.names.clone(), one.r200c.clone()));
             assert_eq!(profiles.profiles, expected.profiles);
         }
     }

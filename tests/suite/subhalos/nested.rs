@@ -81,8 +81,7 @@ fn catalogues_have_trees() {
         assert_eq!(catalog.is_host(row), rows[row].level == 1);
     }
     let column = |name: &str| catalog.columns().iter().find(|column| column.name() == name).unwrap().values().clone();
-    let label = |row: u32| i64::from(catalog.labels()[row as usize]);
-    let parents: Vec<i64> = rows.iter().map(|row| row.parent.map_or(-1, label)).collect();
+    let parents: Vec<i64> = rows.iter().map(|row| row.parent.map_or(-1, i64::from)).collect();
     assert_eq!(column("group_parent"), Values::Signed(parents));
     let own: Vec<u64> =
         catalog.order().iter().map(|&at| found.structures().members(at as usize).len() as u64).collect();

@@ -10,7 +10,7 @@ use super::{Rank, describe, read};
 use crate::args::{Dbscan as Args, Points};
 use crate::device::DeviceArg;
 use crate::failure::Failure;
-use crate::outputs::{Column, Outputs, written};
+use crate::outputs::{Outputs, PointsFormat, written};
 use crate::summary::Summary;
 use crate::text::{grouped, share, short};
 use crate::{dbscan, periodic};
@@ -26,7 +26,8 @@ pub fn run(args: &Args, rank: &Rank<'_>) -> Result<Option<String>, Failure> {
     if let Some((_, option)) = refused.into_iter().find(|(is_given, _)| *is_given) {
         return Err(rank.refuse(option));
     }
-    if args.out.as_ref().map(|out| Column::new("--out", out)).transpose()? == Some(Column::Csv) {
+    let format = args.out.as_ref().map(|out| PointsFormat::new("--out", out)).transpose()?;
+    if matches!(format, Some(PointsFormat::Table(_))) {
         return Err("--out: with --mpi the name must end in .npy".into());
     }
     let points = Points { file: PathBuf::new(), threads: None, json: None, ..args.points.clone() };

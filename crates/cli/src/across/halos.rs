@@ -126,17 +126,19 @@ pub fn run(args: &Args, rank: &Rank<'_>) -> Result<Option<String>, Failure> {
     let members = args.members.then(|| phases.run("members", || pipeline.members(&found, &own.catalog)));
     let members = members.transpose()?.flatten();
     drop(own);
-    let own = found.labels();
+    let halo_rows = pipeline.halo_rows(measured.as_ref().map(|measured| &measured.catalog))?;
+    let own = halo_rows.of(&found.labels())?;
     phases.run("labels", || labels.write(&own))?;
-    let joined = found.attached.as_ref().map(|attached| &attached.labels[..]);
+    let joined = found.attached.as_ref().map(|attached| halo_rows.of(&attached.labels));
+    let joined = joined.transpose()?;
     for files in &shared {
-        let (values, labels) = match (&others, joined) {
-            (Some(others), Some(joined)) if attached.contains(&files.kind) => (others, joined),
+        let (values, labels) = match (&others, &joined) {
+            (Some(others), Some(joined)) if attached.contains(&files.kind) => (others, &joined[..]),
             _ => (&part, &own[..]),
         };
         phases.run("labels", || files.write(values, labels))?;
     }
-    let n_joined = joined.map(|joined| n_joined(joined, ranks)).transpose()?;
+    let n_joined = found.attached.as_ref().map(|attached| n_joined(&attached.labels, ranks)).transpose()?;
     if let (Some(file), Some(density)) = (&density, found.density()) {
         phases.run("density", || file.write(density))?;
     }
@@ -161,8 +163,8 @@ pub fn run(args: &Args, rank: &Rank<'_>) -> Result<Option<String>, Failure> {
         }
         Ok(remarks)
     })?;
-    if let Some(LargestProfiles { tags, profiles, r200c, .. }) = &profiles {
-        phases.run("profiles", || writer.profiles(tags, profiles, r200c))?;
+    if let Some(LargestProfiles { names, profiles, r200c, .. }) = &profiles {
+        phases.run("profiles", || writer.profiles(names, profiles, r200c))?;
     }
     let counts = GroupCounts { groups: found.n_groups(), joined: n_joined };
     let of_run = report::halos(args, &pipeline, factors, &counts, None, catalog, &remarks);

@@ -16,11 +16,12 @@ use super::{AdaptaHop, Finder, Hop, Pictures, particle_type};
 /// skipped.
 ///
 /// Results are written to DIR, all of them or, after an error, none. The catalogue halos.ecsv has one row per halo,
-/// largest first. The array labels.npy has the group of each linked particle in file order, -1 for none; for other
-/// types see --attach. Pictures are mass_function.svg, with its values in mass_function.ecsv, projection.png and,
+/// largest first. Halos are numbered by rows from 0 in the column *_label, in figures and in --dendrogram; the tag of
+/// a halo does not depend on the other halos. The array labels.npy has the row of each linked particle in file order,
+/// -1 for none; for other types see --attach. Pictures are mass_function.svg, with its values in mass_function.ecsv, projection.png and,
 /// with --finder adaptahop, dendrogram.svg. Columns are named fof_halo_*, with other finders halo_*.
 ///
-/// With --finder adaptahop each subhalo has a row, too, with its parent (a label, -1 for none), its host and its
+/// With --finder adaptahop each subhalo has a row, too, with its parent (a row, -1 for none), its host and its
 /// level. The members of a row include those of all nested subhalos. labels.npy has the smallest structure of each
 /// particle.
 ///
@@ -249,7 +250,7 @@ pub struct Particles {
     /// other types. A named type must have particles in the snapshot; in a series, snapshots without them are noted.
     ///
     /// The catalogue then has the number and mass of each type and of all types together. Spheres and profiles are
-    /// over all types. The groups of the particles of each type are in labels_type0.npy, labels_type4.npy and so on,
+    /// over all types. The rows of the particles of each type are in labels_type0.npy, labels_type4.npy and so on,
     /// in the order of that type in the file. Their ids are in ids_type0.npy and so on, if there are any. With
     /// --finder adaptahop other types count in spheres and profiles only.
     #[arg(long, value_name = "TYPES|none", value_delimiter = ',', value_parser = attach, help_heading = "Particles")]

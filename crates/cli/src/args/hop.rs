@@ -123,10 +123,10 @@ pub struct AdaptaHop {
     /// halo_bound_rvmax. halo_mass and all other columns are over bound particles.
     #[arg(long)]
     pub unbind: bool,
-    /// AdaptaHOP: label of the structure in dendrogram.svg [default: the largest halo]
+    /// AdaptaHOP: row of the catalogue of the structure in dendrogram.svg [default: 0, the largest halo]
     ///
-    /// The label is its halo_label in the catalogue.
-    #[arg(long, value_name = "LABEL", conflicts_with = "no_pictures")]
+    /// Rows are numbered from 0, as in the column halo_label and in labels.npy.
+    #[arg(long, value_name = "ROW", conflicts_with = "no_pictures")]
     pub dendrogram: Option<u32>,
 }
 

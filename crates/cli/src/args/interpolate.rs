@@ -3,11 +3,13 @@
 use std::path::PathBuf;
 
 use super::Points;
+use crate::grid::{GridCells, parse};
 
 /// Interpolate values given at some points to other points.
 ///
 /// FILE has the source points, VALUES a row of one or more numbers for each of them, and TARGETS the points at which
-/// to interpolate.
+/// to interpolate. With --values-columns, FILE is a table that also has the values, and VALUES is left out. With --grid,
+/// TARGETS is left out.
 ///
 /// The method mls fits a polynomial to the neighbours of each target (moving least squares), and reproduces
 /// polynomials up to its degree. If the positions of the neighbours do not determine the polynomial, for example on a
@@ -22,9 +24,20 @@ pub struct Interpolate {
     /// File with the values, one row per source point
     ///
     /// An array of numbers, or a table, in which each numeric column is a field, whatever its name.
-    pub values: PathBuf,
+    pub values: Option<PathBuf>,
     /// File with the target points; --coordinates applies to it, too
-    pub targets: PathBuf,
+    pub targets: Option<PathBuf>,
+    /// Columns of FILE with the values, as rho,T, instead of the file VALUES
+    ///
+    /// Names, or numbers from 1. If no coordinates are chosen, these columns are none.
+    #[arg(long, value_name = "A,B", value_delimiter = ',', conflicts_with = "fields")]
+    pub values_columns: Vec<String>,
+    /// Interpolate to the centres of NXxNY or NXxNYxNZ cells instead of TARGETS
+    ///
+    /// The grid fills the periodic box, or the smallest box around the points of FILE. One number applies to all axes.
+    /// The last axis varies fastest in the output.
+    #[arg(long, value_name = "NXxNY", value_parser = parse)]
+    pub grid: Option<GridCells>,
     /// Fields of VALUES to interpolate, as rho,T or 2,3 [default: all numeric ones]
     ///
     /// Names, or numbers from 1. Fields are the columns of a table, or the arrays of an archive.
@@ -58,12 +71,15 @@ pub struct Interpolate {
     /// Not with scatter, which has no such targets.
     #[arg(long, value_enum)]
     pub fallback: Option<Fallback>,
-    /// Write the values at the targets; - is standard output
+    /// Write the coordinates of the targets and their values; - is standard output
     ///
-    /// By the ending of the name, a NumPy array of f64 (.npy) or a text table with the columns of VALUES (.csv).
-    /// Standard output is that table.
-    #[arg(long, value_name = "OUT.npy|csv")]
-    pub out: PathBuf,
+    /// By the ending of the name, a table with the coordinates and the fields (.csv, .ecsv, .parquet), or a NumPy
+    /// array of f64 with the values alone (.npy). Standard output is CSV.
+    #[arg(long, value_name = "OUT.csv|ecsv|parquet|npy")]
+    pub out: Option<PathBuf>,
+    /// Draw a map of one field on a grid in two dimensions
+    #[arg(long, value_name = "MAP.png|svg|pdf")]
+    pub plot: Option<PathBuf>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, clap::ValueEnum)]

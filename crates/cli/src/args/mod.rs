@@ -85,8 +85,11 @@ pub struct Dbscan {
     pub device: DeviceArg,
     /// Write the cluster of each point in file order, -1 for noise
     ///
-    /// By the ending of the name, a NumPy array of i32 (.npy) or a text table with the column label (.csv).
-    #[arg(long, value_name = "LABELS.npy|csv")]
+    /// By the ending of the name, the input table with the column label (.csv, .ecsv, .parquet), or a NumPy
+    /// array of i32 with the labels alone (.npy). All columns and rows of text tables and Parquet tables are kept; rows
+    /// that --skip-missing skips have the label -1. For other files, such as snapshots, arrays and standard input, the
+    /// table has the coordinates and the label. Standard output (-) is CSV.
+    #[arg(long, value_name = "OUT.csv|ecsv|parquet|npy")]
     pub out: Option<PathBuf>,
     /// Draw the points, coloured by cluster; only in two dimensions
     #[arg(long, value_name = "CLUSTERS.png|svg|pdf")]

@@ -19,9 +19,9 @@ pub struct Points {
     /// indexes, ids, labels, weights or particle data. The report names the columns that are not used.
     #[arg(long = "coordinates", value_name = "A,B", value_delimiter = ',', visible_alias = "columns")]
     pub columns: Vec<String>,
-    /// Skip rows of a text table with missing coordinates
+    /// Skip rows of a table with missing coordinates
     ///
-    /// Missing values are empty fields, NA, N/A, NaN, null, None and --. Skipped rows have the label -1, so that
+    /// Missing values are NaN, nulls of Parquet tables, and in text empty fields, NA, N/A, null, None and --. Skipped rows have the label -1, so that
     /// labels and rows of the file correspond.
     #[arg(long)]
     pub skip_missing: bool,

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use ropewalk::{Error, ErrorKind};
 use ropewalk_io::{Masses, Points, ReadOptions, Snapshot, Table};
-use ropewalk_pipeline::{FoundHalos, Pipeline};
+use ropewalk_pipeline::{FoundHalos, HaloRows, Pipeline};
 
 use super::files::{TypeSet, typed};
 use super::read::read_options;
@@ -160,13 +160,14 @@ impl Others {
         )
     }
 
-    /// Writes the groups and ids of the particles of each type.
+    /// Writes the rows of the catalogue and the ids of the particles of each type.
     pub fn write(
         &self,
         args: &Args,
         folder: &Path,
         linked: &Snapshot,
         found: &FoundHalos<'_>,
+        rows: &HaloRows,
         outputs: &mut Outputs,
     ) -> Result<(), Failure> {
         let attached = found.attached.as_ref();
@@ -177,7 +178,7 @@ impl Others {
             };
             let ids = snapshot.ids.as_deref().unwrap_or_default();
             if let [labels_name, ids_name @ ..] = &names[..] {
-                let labels = snapshot.of_type(kind, labels);
+                let labels = rows.of(&snapshot.of_type(kind, labels))?;
                 outputs.write(folder.join(labels_name), |out| ropewalk_io::write_npy_i32_to(out, &labels))?;
                 for name in ids_name {
                     let ids = snapshot.of_type(kind, ids);

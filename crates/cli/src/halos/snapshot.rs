@@ -155,8 +155,9 @@ fn write(
         if args.group_catalog {
             writer.group_catalog(found, &catalog)?;
         }
-        writer.labels(found)?;
-        writer.types(others, snapshot, found)?;
+        let rows = pipeline.halo_rows(Some(&catalog))?;
+        writer.labels(found, &rows)?;
+        writer.types(others, snapshot, found, &rows)?;
         Ok((catalog, measured.notes.iter().map(report::remark).collect::<Vec<String>>()))
     })?;
     if args.group_catalog {
@@ -169,7 +170,7 @@ fn write(
     if args.profiles > 0 {
         phases.run("profiles", || -> Result<(), Failure> {
             let largest = pipeline.largest(found, &catalog, args.profiles)?;
-            writer.profiles(&largest.tags, &pipeline.profiles(found, &largest)?, &largest.r200c)
+            writer.profiles(&largest.names, &pipeline.profiles(found, &largest)?, &largest.r200c)
         })?;
     }
     if args.gallery > 0 {

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use ropewalk::halo::Profile;
 use ropewalk_io::{Snapshot, TableFormat, TableWriter};
-use ropewalk_pipeline::{FoundHalos, Largest, Pipeline, profile_columns};
+use ropewalk_pipeline::{FoundHalos, HaloName, HaloRows, Largest, Pipeline, profile_columns};
 use ropewalk_table::Catalog;
 use ropewalk_table::columns::{Meta, write_ecsv};
 
@@ -68,19 +68,25 @@ impl<'a> RunWriter<'a> {
         self.outputs.write(self.folder.join(GROUPS), write)
     }
 
-    /// Writes the group of each linked particle and, with `--density`, its density.
-    pub fn labels(&mut self, found: &FoundHalos<'_>) -> Result<(), Failure> {
-        let labels = found.halos.labels();
-        self.outputs.write(self.folder.join(LABELS), |out| ropewalk_io::write_npy_i32_to(out, labels.as_slice()))?;
+    /// Writes the row of the catalogue of each linked particle and, with `--density`, its density.
+    pub fn labels(&mut self, found: &FoundHalos<'_>, rows: &HaloRows) -> Result<(), Failure> {
+        let labels = rows.of(found.halos.labels().as_slice())?;
+        self.outputs.write(self.folder.join(LABELS), |out| ropewalk_io::write_npy_i32_to(out, &labels))?;
         if let Some(density) = found.density().filter(|_| self.args.density) {
             self.outputs.write(self.folder.join(DENSITY), |out| ropewalk_io::write_npy_f64_to(out, density))?;
         }
         Ok(())
     }
 
-    /// Writes the groups and ids of the particles of each type.
-    pub fn types(&mut self, others: &Others, linked: &Snapshot, found: &FoundHalos<'_>) -> Result<(), Failure> {
-        others.write(self.args, self.folder, linked, found, self.outputs)
+    /// Writes the rows of the catalogue and the ids of the particles of each type.
+    pub fn types(
+        &mut self,
+        others: &Others,
+        linked: &Snapshot,
+        found: &FoundHalos<'_>,
+        rows: &HaloRows,
+    ) -> Result<(), Failure> {
+        others.write(self.args, self.folder, linked, found, rows, self.outputs)
     }
 
     /// Writes the projection, mass function and dendrogram. Adds notes on missing parts to `remarks`.
@@ -113,18 +119,18 @@ impl<'a> RunWriter<'a> {
         self.outputs.write(self.folder.join(name), |out| out.write_all(bytes))
     }
 
-    /// Writes density profiles with their fits, and their picture. `tags`, `profiles` and `r200c` have one entry per
+    /// Writes density profiles with their fits, and their picture. `halos`, `profiles` and `r200c` have one entry per
     /// halo.
-    pub fn profiles(&mut self, tags: &[u64], profiles: &[Profile], r200c: &[Option<f64>]) -> Result<(), Failure> {
+    pub fn profiles(&mut self, halos: &[HaloName], profiles: &[Profile], r200c: &[Option<f64>]) -> Result<(), Failure> {
         let pipeline = self.pipeline;
-        let columns = profile_columns(pipeline.finder().column_prefix(), tags, profiles);
+        let columns = profile_columns(pipeline.finder().column_prefix(), halos, profiles);
         let table = in_units(self.args, pipeline, &columns, pipeline.universe().known_units(), &self.meta)?;
         let write = |out: &mut _| write_ecsv(out, &table.columns, table.units, &table.meta);
         self.outputs.write(self.folder.join(PROFILES), write)?;
         if self.args.no_pictures {
             return Ok(());
         }
-        let picture = profiles_picture(self.args, pipeline, tags, profiles, r200c)?;
+        let picture = profiles_picture(self.args, pipeline, halos, profiles, r200c)?;
         self.picture(Picture::Profiles, &picture)
     }
 

@@ -5,6 +5,7 @@ use std::fs;
 use std::io::Write;
 use std::path::Path;
 
+use ropewalk_io::TableFormat;
 use ropewalk_plot::PictureFormat;
 use ropewalk_table::columns::csv_name;
 
@@ -21,17 +22,42 @@ impl Column {
     /// Returns the format for a name. `-`, standard output, is text. The format of a link without an ending, such as
     /// /dev/stdout, is that of its target. A pipe or a device without an ending gets an array.
     pub fn new(option: &str, path: &Path) -> Result<Self, Failure> {
-        if path.as_os_str() == "-" {
-            return Ok(Self::Csv);
-        }
-        let bare = path.extension().is_none();
-        if bare && fs::metadata(path).is_ok_and(|meta| !meta.is_file()) {
-            return Ok(Self::Npy);
-        }
-        let real = path.canonicalize().ok().filter(|_| bare);
-        let found = ending(option, real.as_deref().unwrap_or(path), &["npy", "csv"])?;
-        Ok(if found == "csv" { Self::Csv } else { Self::Npy })
+        Ok(if found_ending(option, path, &["npy", "csv"])? == "csv" { Self::Csv } else { Self::Npy })
     }
+}
+
+/// The format of a file with values of points.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum PointsFormat {
+    /// The values alone.
+    Npy,
+    /// A table with columns of the points, and the values.
+    Table(TableFormat),
+}
+
+impl PointsFormat {
+    /// Returns the format for a name, as [`Column::new`] does.
+    pub fn new(option: &str, path: &Path) -> Result<Self, Failure> {
+        Ok(match found_ending(option, path, &["npy", "csv", "ecsv", "parquet"])? {
+            "csv" => Self::Table(TableFormat::Csv),
+            "ecsv" => Self::Table(TableFormat::Ecsv),
+            "parquet" => Self::Table(TableFormat::Parquet),
+            _ => Self::Npy,
+        })
+    }
+}
+
+/// Returns the ending of a name, or that of the format that [`Column::new`] describes.
+fn found_ending(option: &str, path: &Path, known: &[&'static str]) -> Result<&'static str, Failure> {
+    if path.as_os_str() == "-" {
+        return Ok("csv");
+    }
+    let bare = path.extension().is_none();
+    if bare && fs::metadata(path).is_ok_and(|meta| !meta.is_file()) {
+        return Ok("npy");
+    }
+    let real = path.canonicalize().ok().filter(|_| bare);
+    ending(option, real.as_deref().unwrap_or(path), known)
 }
 
 /// Returns the ending of a name, in lower case. Refuses endings that are not in `known`.

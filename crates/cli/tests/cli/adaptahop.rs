@@ -112,13 +112,9 @@ fn assert_consistent(catalog: &Catalog, folder: &Path, ids: &[u64]) -> Vec<usize
     ]
     .map(|name| catalog.column(&format!("halo_{name}")));
     let labels: Vec<i32> = npy(&folder.join("labels.npy"));
-    // Labels are numbered in the order of the smallest member.
-    let mut seen = 0;
-    for &label in &labels {
-        assert!(label <= seen);
-        seen += i32::from(label == seen);
-    }
-    assert_eq!(seen as usize, catalog.rows.len());
+    // Labels are rows.
+    assert!(label.iter().copied().eq((0..catalog.rows.len()).map(|row| row as f64)));
+    assert!(labels.iter().all(|&label| (-1..catalog.rows.len() as i32).contains(&label)));
 
     let mut archive = zip::ZipArchive::new(fs::File::open(folder.join("members.npz")).unwrap()).unwrap();
     let mut array = |name: &str| -> Vec<u64> {
@@ -218,14 +214,14 @@ fn known_subhalos() {
         assert!((0.01..0.04).contains(&x[host]), "{}", x[host]);
 
         let svg = fs::read_to_string(out.join("dendrogram.svg")).unwrap();
-        assert!(svg.contains(&format!("label {}: ", label[host])) && svg.contains("level 3: 1"), "{svg}");
+        assert!(svg.contains(&format!("halo {host}: ")) && svg.contains("level 3: 1"), "{svg}");
         assert!(svg.contains("level 1: 1") && svg.contains("level 2: 3"), "{svg}");
     }
 
     let chosen = ["--dendrogram", "0", "--no-pictures"];
     assert_eq!(halos(&sky, &scratch.path("out"), &[&OPTIONS[..], &chosen].concat()).status, 2);
     let line = halos(&sky, &scratch.path("new"), &[&OPTIONS[..], &["--dendrogram", "7"]].concat()).error();
-    assert!(line.contains("--dendrogram: unknown label 7"), "{line}");
+    assert!(line.contains("--dendrogram 7: the catalogue has ") && line.contains("rows, numbered from 0"), "{line}");
     assert!(!scratch.path("new").exists());
 }
 

@@ -59,7 +59,7 @@ fn a_table_open_and_in_a_box() {
     assert_eq!(catalog(&scratch), [names, "2,0,3,3,5,5,5.5,0.40824829,0.5"]);
 
     halos(&points, &scratch.path("out"), &[&options[..], &["--box", "10"]].concat()).success();
-    assert_eq!(catalog(&scratch), [names, "2,1,3,3,5,5,5.5,0.40824829,0.5", "0,0,2,2,0,1,1,0.25,0.25"]);
+    assert_eq!(catalog(&scratch), [names, "2,0,3,3,5,5,5.5,0.40824829,0.5", "0,1,2,2,0,1,1,0.25,0.25"]);
 }
 
 #[test]

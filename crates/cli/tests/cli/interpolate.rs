@@ -79,7 +79,8 @@ fn polynomials_come_back() {
     let output = run(files.arguments("-", &["--degree", "1", "--radius", "0.5", "--json", &files.of("report.json")]));
     assert_eq!(output.status, 0, "{}", output.stderr);
     let lines: Vec<&str> = output.stdout.lines().collect();
-    assert_eq!((lines[0], lines[1], lines[2]), ("first,second", "NaN,NaN", "-4.0,5.0"), "{lines:?}");
+    let expected = ("x,y,first,second", "2.5,3.25,NaN,NaN", "0.1,4.9,-4.0,5.0");
+    assert_eq!((lines[0], lines[1], lines[2]), expected, "{lines:?}");
     let json = fs::read_to_string(files.of("report.json")).unwrap();
     assert!(json.contains("\"lower_degree\": 2,") && json.contains("\"no_neighbours\": 1"), "{json}");
     assert!(output.stderr.contains("written: -"), "{}", output.stderr);
@@ -101,9 +102,10 @@ fn every_column_of_numbers_is_a_field() {
         output.stdout.lines().next().unwrap_or_default().to_string()
     };
     let known = table("id,x,mass,y,type,vx,note,rho", &|i| format!("{i},1,2,3,{i},5,none,{i}"));
-    assert_eq!(header(&known, &[]), "id,x,mass,y,type,vx,rho");
-    assert_eq!(header(&known, &["--fields", "rho,mass"]), "rho,mass");
-    assert_eq!(header(&known, &["--fields", "8,ID"]), "rho,id");
+    // Fields with the names of coordinates get others.
+    assert_eq!(header(&known, &[]), "x,y,id,interpolated_x,mass,interpolated_y,type,vx,rho");
+    assert_eq!(header(&known, &["--fields", "rho,mass"]), "x,y,rho,mass");
+    assert_eq!(header(&known, &["--fields", "8,ID"]), "x,y,rho,id");
     let error = |values: &str, more: &[&str]| {
         let arguments = ["interpolate", &files.sources, values, &files.targets, "--out", "-"];
         run(arguments.iter().chain(more)).error()
@@ -114,7 +116,7 @@ fn every_column_of_numbers_is_a_field() {
     assert!(line.contains("line 2: column 7 is not a number: 'none', in the field note"), "{line}");
     let names: Vec<String> = (0..25).map(|k| format!("f{k}")).collect();
     let many = table(&names.join(","), &|i| vec![i.to_string(); 25].join(","));
-    assert_eq!(header(&many, &[]), names.join(","));
+    assert_eq!(header(&many, &[]), format!("x,y,{}", names.join(",")));
     let printed = run(["interpolate", &files.sources, &many, &files.targets, "--out", &files.of("out.csv")]).success();
     assert!(printed.contains("fields          25: f0, f1,") && printed.contains("f11 and 13 more\n"), "{printed}");
     let short = table("x,y,z", &|i| if i == 4 { "1,,3".into() } else { "1,2,3".into() });
@@ -131,10 +133,10 @@ fn names_that_need_quotes() {
     write_npz(&archive, &arrays).unwrap();
     run(["interpolate", &files.sources, &archive, &files.targets, "--degree", "0", "--out", &out]).success();
     let text = fs::read_to_string(&out).unwrap();
-    assert_eq!(text.lines().next(), Some(r##""a,b","c""d","e  f","#g","h;i k",l"##));
+    assert_eq!(text.lines().next(), Some(r##"x,y,"a,b","c""d","e  f","#g","h;i k",l"##));
     let back = read_fields(&out, &[]).unwrap();
-    assert_eq!(back.names, ["a,b", "c\"d", "e  f", "#g", "h;i k", "l"]);
-    assert_eq!(back.values.len(), 18);
+    assert_eq!(back.names, ["x", "y", "a,b", "c\"d", "e  f", "#g", "h;i k", "l"]);
+    assert_eq!(back.values.len(), 24);
 }
 
 #[test]
@@ -241,4 +243,95 @@ fn bad_input() {
     let line = run(files.arguments(&files.of("out.txt"), &[])).error();
     assert!(line.contains("must end in .npy or .csv"), "{line}");
     assert!(!files.scratch.path("out.npy").exists());
+}
+
+/// A table has coordinates and values, and the targets are a grid.
+#[test]
+fn one_table_and_a_grid() {
+    let scratch = Scratch::new();
+    let rows: String = (0..SIDE * SIDE)
+        .map(|i| {
+            let (a, b) = ((i % SIDE) as f64, (i / SIDE) as f64);
+            format!("s{i},{a},{b},{},7\n", parabola(a, b))
+        })
+        .collect();
+    let table = scratch.write("table.csv", format!("name,a,b,rho,T\n{rows}")).display().to_string();
+    let of = |name: &str| scratch.path(name).display().to_string();
+    let [out, map, ecsv, array] = ["grid.csv", "map.svg", "grid.ecsv", "grid.npy"].map(of);
+    let command = ["interpolate", &table, "--values-columns", "rho", "--coordinates", "a,b"];
+    let printed = run([&command[..], &["--grid", "2x5", "--out", &out, "--plot", &map]].concat()).success();
+    assert!(printed.contains("grid            2 x 5\ncorners         (0, 0) to (5, 5)\n"), "{printed}");
+    let text = fs::read_to_string(&out).unwrap();
+    let mut lines = text.lines();
+    assert_eq!(lines.next(), Some("a,b,rho"));
+    let rows: Vec<Vec<f64>> = lines.map(|line| line.split(',').map(|cell| cell.parse().unwrap()).collect()).collect();
+    let centres: Vec<[f64; 2]> = rows.iter().map(|row| [row[0], row[1]]).collect();
+    let expected: Vec<[f64; 2]> = (0..10).map(|i| [1.25 + 2.5 * f64::from(i / 5), 0.5 + f64::from(i % 5)]).collect();
+    assert_eq!(centres, expected);
+    assert!(rows.iter().all(|row| (row[2] - parabola(row[0], row[1])).abs() < 1e-9), "{text}");
+    let svg = fs::read_to_string(&map).unwrap();
+    for text in [">a<", ">b<", ">rho<", "rho of 36 points by moving least squares"] {
+        assert!(svg.contains(text), "{text} is not in the map");
+    }
+
+    // Without --coordinates, columns of values are no coordinates; several fields have no map.
+    let both = ["interpolate", &table, "--values-columns", "rho,T", "--grid", "3"];
+    let printed = run([&both[..], &["--out", &ecsv]].concat()).success();
+    assert!(printed.contains("columns         a, b\n") && printed.contains("grid            3 x 3\n"), "{printed}");
+    assert!(fs::read_to_string(&ecsv).unwrap().contains("\na,b,rho,T\n"));
+    let line = run([&both[..], &["--plot", &map]].concat()).error();
+    assert!(line.contains("one field"), "{line}");
+    // A file of values, a grid over a periodic box, and values alone.
+    let values = scratch.write("v.csv", "v\n".to_string() + &"1\n".repeat(SIDE * SIDE)).display().to_string();
+    let boxed =
+        ["interpolate", &table, &values, "--coordinates", "a,b", "--box", "6", "--grid", "4x4", "--degree", "0"];
+    run([&boxed[..], &["--out", &array]].concat()).success();
+    let found: Vec<f64> = NpyFile::new(fs::File::open(&array).unwrap()).unwrap().into_vec().unwrap();
+    assert!(found.len() == 16 && found.iter().all(|value| (value - 1.0).abs() < 1e-12));
+    // Targets of a file, with the columns of values in the table.
+    let targets = scratch.write("t.csv", "a,b\n2.5,3.25\n").display().to_string();
+    let output = run(["interpolate", &table, &targets, "--values-columns", "T,rho", "--degree", "0", "--out", "-"]);
+    assert!(output.stdout.starts_with("a,b,T,rho\n2.5,3.25,7"), "{}", output.stderr);
+}
+
+#[test]
+fn a_grid_in_three_dimensions() {
+    let scratch = Scratch::new();
+    let rows: String = (0..64).map(|i| format!("{},{},{},{}\n", i % 4, i / 4 % 4, i / 16, i % 4)).collect();
+    let table = scratch.write("cube.csv", format!("x,y,z,rho\n{rows}")).display().to_string();
+    let out = scratch.path("grid.parquet").display().to_string();
+    let command = ["interpolate", &table, "--values-columns", "rho", "--degree", "1"];
+    run([&command[..], &["--grid", "2x3x2", "--out", &out]].concat()).success();
+    let fields = read_fields(&out, &[]).unwrap();
+    assert_eq!(fields.names, ["x", "y", "z", "rho"]);
+    assert_eq!(fields.values.len(), 48);
+    assert!(fields.values.chunks(4).all(|row| (row[3] - row[0]).abs() < 1e-9), "{:?}", fields.values);
+    let plot = scratch.path("map.png").display().to_string();
+    let line = run([&command[..], &["--grid", "2", "--plot", &plot]].concat()).error();
+    assert!(line.contains("the grid has 3 dimensions"), "{line}");
+    assert!(!scratch.path("map.png").exists());
+}
+
+#[test]
+fn files_that_are_missing_or_too_many() {
+    let files = files();
+    let out = files.of("out.npy");
+    let error =
+        |arguments: &[&str]| run(["interpolate"].iter().chain(arguments).copied().chain(["--out", &out])).error();
+    let (s, v, t) = (files.sources.as_str(), files.values.as_str(), files.targets.as_str());
+    for (arguments, text) in [
+        (&[s][..], "the values are missing"),
+        (&[s, v], "the targets are missing"),
+        (&[s, "--values-columns", "x"], "the targets are missing"),
+        (&[s, v, t, "--grid", "5"], "--grid: give FILE and VALUES, without TARGETS"),
+        (&[s, v, t, "--values-columns", "x"], "--values-columns: give FILE and TARGETS"),
+        (&[s, v, "--grid", "5x5x5"], "--grid has 3 numbers, but points have 2 dimensions"),
+        (&[s, "--values-columns", "x,y", "--grid", "5"], "no column is left for coordinates"),
+    ] {
+        let line = error(arguments);
+        assert!(line.contains(text), "{line}");
+    }
+    let line = run(["interpolate", s, v, "--grid", "5"]).error();
+    assert!(line.contains("nothing to write"), "{line}");
+    assert_eq!(run(["interpolate", s, v, "--grid", "0x5", "--out", &out]).status, 2);
 }

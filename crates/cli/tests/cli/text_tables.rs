@@ -53,15 +53,21 @@ fn rows_with_missing_values() {
     let labels = scratch.path("labels.csv").display().to_string();
     let printed = run([&command[..], &["--skip-missing", "--out", &labels]].concat()).success();
     has(&printed, &["points          3", "skipped         2 of 5 rows", "fare (beside lon and lat)"]);
-    assert_eq!(fs::read_to_string(&labels).unwrap(), "label\n0\n-1\n-1\n0\n0\n");
+    // Rows of the table are kept as they are, with the label at the end.
+    let labelled = |label: &[&str], name: &str| -> String {
+        let ends = std::iter::once(&name).chain(label);
+        TAXI.lines().zip(ends).map(|(line, end)| format!("{line},{end}\n")).collect()
+    };
+    assert_eq!(fs::read_to_string(&labels).unwrap(), labelled(&["0", "-1", "-1", "0", "0"], "label"));
     let probabilities = scratch.path("p.csv").display().to_string();
     let hdbscan = ["hdbscan", &file, "--min-cluster-size", "2", "--skip-missing", "--out", &labels];
     run([&hdbscan[..], &["--probabilities", &probabilities]].concat()).success();
-    for (path, missing) in [(&labels, "-1"), (&probabilities, "0.0")] {
+    for (path, missing) in [(&labels, ",-1,0.0,NaN"), (&probabilities, "0.0")] {
         let text = fs::read_to_string(path).unwrap();
         let lines: Vec<&str> = text.lines().collect();
-        assert!(lines.len() == 6 && lines[2] == missing && lines[3] == missing, "{text}");
+        assert!(lines.len() == 6 && lines[2].ends_with(missing) && lines[3].ends_with(missing), "{text}");
     }
+    assert!(fs::read_to_string(&labels).unwrap().starts_with(&labelled(&[], "label,probability,outlier_score")));
     let line = run(["knn", &file, "--k", "1", "--out", "-", "--skip-missing"]).error();
     has(&line, &["--skip-missing: not with knn", "ropewalk convert"]);
     let complete = scratch.path("complete.csv").display().to_string();

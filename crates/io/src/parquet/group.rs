@@ -17,8 +17,8 @@ use crate::read_columns::RowSource;
 /// The number of values that are decoded at a time.
 const BATCH: usize = 1 << 14;
 
-/// A callback that receives a batch of values, and the row of the first.
-type TakeBatch<'t, T> = dyn FnMut(u64, &mut Vec<T>) -> Result<()> + 't;
+/// A callback that receives a batch of values, the row of the first, and which rows have a value.
+type TakeBatch<'t, T> = dyn FnMut(u64, &mut Vec<T>, &[bool]) -> Result<()> + 't;
 
 /// Columns of a row group.
 pub(super) struct Group<'a> {
@@ -28,6 +28,8 @@ pub(super) struct Group<'a> {
     /// The maximum size of a page in bytes, for each of the columns.
     pub pages: Vec<u64>,
     pub factor: f64,
+    /// If `true`, values that are null are NaN; otherwise they are an error.
+    pub nulls_are_nan: bool,
 }
 
 impl<T: Target> RowSource<T> for Group<'_> {
@@ -125,8 +127,15 @@ impl Group<'_> {
     ) -> Result<()> {
         let width = self.columns.len();
         let mut slots = out.chunks_exact_mut(width);
-        self.read_batches(reader, place, slots.len(), &mut |first, values| {
-            for ((row, value), slot) in (first..).zip(values.drain(..)).zip(slots.by_ref()) {
+        self.read_batches(reader, place, slots.len(), &mut |first, values, is_there| {
+            let mut found = values.drain(..);
+            for (row, slot) in (first..first + is_there.len() as u64).zip(slots.by_ref()) {
+                let is_null = is_there.get((row - first) as usize) == Some(&false);
+                let value = if is_null { None } else { found.next() };
+                let Some(value) = value else {
+                    slot[place] = T::of(f64::NAN).unwrap_or_else(bytemuck::Zeroable::zeroed);
+                    continue;
+                };
                 let Some(word) = word(value) else { return Err(self.refused(place, row, None)) };
                 let Some(value) = T::of(word) else { return Err(self.refused(place, row, Some((&word, T::MUST)))) };
                 slot[place] = value.times(self.factor);
@@ -148,7 +157,7 @@ impl Group<'_> {
         let column = self.columns.get(place).and_then(|&column| self.scan.schema().columns().get(column));
         // The definition level of values that are not null.
         let complete = column.map_or(0, |column| column.max_def_level());
-        let mut row = 0;
+        let (mut row, mut is_there) = (0, Vec::with_capacity(BATCH));
         while row < n {
             values.clear();
             levels.clear();
@@ -161,11 +170,14 @@ impl Group<'_> {
                     format!("truncated: column {} lacks {} rows", self.name(place), n - row),
                 ));
             }
-            if found != rows {
+            if found != rows && !self.nulls_are_nan {
                 let at = levels.iter().position(|&level| level != complete).unwrap_or(0) + row + 1;
                 return Err(Error::file(path, format!("column {} has no value in row {at}", self.name(place))));
             }
-            take(row as u64, &mut values)?;
+            // Columns without nulls have no levels.
+            is_there.clear();
+            is_there.extend((0..rows).map(|at| levels.get(at).is_none_or(|&level| level == complete)));
+            take(row as u64, &mut values, &is_there)?;
             row += rows;
         }
         Ok(())

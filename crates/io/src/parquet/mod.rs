@@ -11,6 +11,8 @@
 
 mod arrow;
 mod arrow_schema;
+mod cells;
+mod extend;
 mod group;
 mod kind;
 mod reopening_file;
@@ -23,6 +25,8 @@ mod write;
 
 use std::path::Path;
 
+pub(crate) use cells::read_cells;
+pub(crate) use extend::{ParquetFile, write_cells};
 use read::{inspect, read};
 use ropewalk::Result;
 pub use write::write_parquet;

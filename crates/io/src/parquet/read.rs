@@ -28,7 +28,7 @@ impl Scan<'_> {
         reading: &Reading<'_>,
     ) -> Result<Group<'b>> {
         let pages = self.check(group, columns, reading)?;
-        Ok(Group { scan: self, group, columns, pages, factor })
+        Ok(Group { scan: self, group, columns, pages, factor, nulls_are_nan: false })
     }
 
     /// Returns the rows of these columns, multiplied by `factor`.
@@ -43,8 +43,10 @@ impl Scan<'_> {
         reading: &Reading<'_>,
     ) -> Result<Vec<Box<dyn RowSource<T> + 'b>>> {
         let mut pieces: Vec<Box<dyn RowSource<T> + '_>> = vec![];
+        // Only coordinates may be missing.
+        let nulls_are_nan = reading.options.skip_missing && columns == self.columns.coordinates;
         for group in 0..self.metadata().num_row_groups() {
-            pieces.push(Box::new(self.group(group, columns, factor, reading)?));
+            pieces.push(Box::new(Group { nulls_are_nan, ..self.group(group, columns, factor, reading)? }));
         }
         Ok(pieces)
     }

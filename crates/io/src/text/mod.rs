@@ -21,6 +21,7 @@
 //! | header of enhanced CSV: units, box, redshift, cosmology, kinds of columns, masks, objects | used; unknown entries are noted; it is an error if an entry cannot be read, or differs between coordinates |
 
 mod arff;
+mod cells;
 mod comments;
 mod layout;
 mod lines;
@@ -30,6 +31,7 @@ mod values;
 
 use std::path::Path;
 
+pub(super) use cells::{lacks_value, number_in, read_cells};
 use column_kinds::{ColumnKinds, Kind, Purpose};
 use layout::{Layout, Slip};
 use lines::Lines;

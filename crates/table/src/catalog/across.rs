@@ -7,6 +7,7 @@ use ropewalk::Result;
 use ropewalk::distributed::Communicator;
 use ropewalk::internals::distributed::gather;
 
+use super::row_numbers;
 use crate::columns::Values;
 use crate::{Catalog, Halo, Motion};
 
@@ -20,15 +21,10 @@ const FIRST: usize = 14;
 const TOTAL_MASS: usize = 15;
 
 impl Catalog {
-    /// Replaces labels by the global ones; `labels` has one per halo, in the order of the halos.
+    /// Replaces [`Catalog::labels`] by the global ones; `labels` has one per halo, in the order of the halos.
     #[doc(hidden)]
     pub fn labelled(mut self, labels: &[u64]) -> Self {
-        let of_rows: Vec<u64> = self.order.iter().map(|&halo| labels[halo as usize]).collect();
-        let name = self.name("label");
-        if let Some(column) = self.columns.iter_mut().find(|column| column.name == name) {
-            column.values = Values::Integers(of_rows.clone());
-        }
-        self.labels = of_rows.into_iter().map(|label| label as u32).collect();
+        self.labels = self.order.iter().map(|&halo| labels[halo as usize] as u32).collect();
         self
     }
 
@@ -53,12 +49,11 @@ impl Catalog {
         let mut columns = std::mem::take(&mut self.columns);
         for column in &mut columns {
             column.values = if column.name == label_column {
-                Values::Integers(rows.iter().map(|row| row[LABEL]).collect())
+                row_numbers(rows.len())
             } else {
-                column.values.gather(ranks)?
+                // On other ranks, `order` and the columns are empty.
+                column.values.gather(ranks)?.at(&order)
             };
-            // On other ranks, `order` and the columns are empty.
-            column.values = column.values.at(&order);
         }
         if ranks.rank() != 0 {
             return Ok(None);

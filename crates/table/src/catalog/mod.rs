@@ -105,7 +105,7 @@ impl Catalog {
         let (halos, order): (Vec<Halo>, Vec<u32>) = rows.into_iter().unzip();
         let labels: Vec<u32> = order.iter().map(|&halo| clusters[halo as usize]).collect();
         check();
-        let columns = columns_of(&halos, &labels, particles.has_velocities());
+        let columns = columns_of(&halos, particles.has_velocities());
         let (subhalos, prefix, units) = (vec![], PREFIX.into(), KnownUnits::default());
         Ok(Self { halos, order, labels, subhalos, prefix, columns, units, counts_particles: false, boundary })
     }
@@ -130,7 +130,9 @@ impl Catalog {
         &self.order
     }
 
-    /// Returns the label of each row in [`Halos::labels`].
+    /// Returns the label of each row in [`Halos::labels`], which also count groups that are too small for a halo.
+    ///
+    /// The column `{prefix}_label` has the number of the row instead, the one number of a halo in all files.
     pub fn labels(&self) -> &[u32] {
         &self.labels
     }
@@ -270,8 +272,13 @@ impl Catalog {
     }
 }
 
-/// Returns the columns of every catalogue; `labels` are the halos' labels in [`Halos::labels`].
-fn columns_of(halos: &[Halo], labels: &[u32], has_motion: bool) -> Vec<Column> {
+/// Returns the values of the column `{prefix}_label`: the numbers of the rows.
+fn row_numbers(rows: usize) -> Values {
+    Values::Integers((0..rows as u64).collect())
+}
+
+/// Returns the columns of every catalogue.
+fn columns_of(halos: &[Halo], has_motion: bool) -> Vec<Column> {
     let mut columns = vec![];
     let mut add = |name: &str, quantity, values, description: &str| {
         columns.push(Column::new(format!("{PREFIX}_{name}"), values).quantity(quantity).description(description));
@@ -287,8 +294,8 @@ fn columns_of(halos: &[Halo], labels: &[u32], has_motion: bool) -> Vec<Column> {
     add(
         "label",
         Quantity::Dimensionless,
-        Values::Integers(labels.iter().map(|&label| label.into()).collect()),
-        "label of the members in labels.npy",
+        row_numbers(halos.len()),
+        "row of the catalogue, from 0, which is the label of the members in labels.npy",
     );
     add("count", Quantity::Dimensionless, integers(&|halo| halo.count as u64), "number of members");
     add("mass", Quantity::Mass, numbers(&|halo| halo.mass), "mass of the members");

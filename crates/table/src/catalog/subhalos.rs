@@ -10,7 +10,7 @@ impl Catalog {
     /// Adds columns that describe the nesting of halos, with the prefix of the others: `parent`, `host`, `level`,
     /// `n_children`, `own_count`, `peak_density` and `saddle_density`.
     ///
-    /// Parents and hosts are given by their labels; the parent of a halo is -1. The catalogue must be that of
+    /// Parents and hosts are given by their rows; the parent of a halo is -1. The catalogue must be that of
     /// [`found.nested()`](Subhalos::nested).
     ///
     /// ```
@@ -42,15 +42,14 @@ impl Catalog {
         }
         let mut row_of = vec![0; rows.len()];
         (0..).zip(&self.order).for_each(|(row, &halo)| row_of[halo as usize] = row);
-        let labels = self.labels.clone();
-        let label = |halo: u32| i64::from(labels[row_of[halo as usize] as usize]);
+        let place = |halo: u32| i64::from(row_of[halo as usize]);
         let whole = |value: &dyn Fn(&Subhalo) -> i64| Values::Signed(rows.iter().map(value).collect());
         let counts = |value: &dyn Fn(&Subhalo) -> u64| Values::Integers(rows.iter().map(value).collect());
         let numbers = |value: &dyn Fn(&Subhalo) -> f64| Values::Numbers(rows.iter().map(value).collect());
         let own = found.structures().iter().map(|members| members.len() as u64).collect();
         let columns = [
-            ("parent", whole(&|row| row.parent.map_or(-1, label)), "label of the parent; -1 for halos"),
-            ("host", whole(&|row| label(row.host)), "label of the host halo; its own label for a halo"),
+            ("parent", whole(&|row| row.parent.map_or(-1, place)), "row of the parent; -1 for halos"),
+            ("host", whole(&|row| place(row.host)), "row of the host halo; its own row for a halo"),
             (
                 "level",
                 counts(&|row| row.level.into()),
@@ -101,6 +100,7 @@ impl Catalog {
 }
 
 const TAG: &str = "smallest particle id of the members that belong to no subhalo; index from 0 if there are no ids";
-const LABEL: &str = "label in labels.npy of the members that belong to no subhalo";
+const LABEL: &str =
+    "row of the catalogue, from 0, which is the label in labels.npy of the members that belong to no subhalo";
 const COUNT: &str = "number of members, including those of all subhalos, as in the columns below";
 const MASS: &str = "mass of the members, including those of all subhalos";
