@@ -14,6 +14,10 @@ whatever the type of the points.
 - `ropewalk.sample` generates point sets for experiments, `ropewalk.plot` draws figures, `set_threads` sets the number of threads.
 """
 
+from ropewalk._loading import require_native
+
+require_native()
+
 from ropewalk import plot, sample
 from ropewalk._adaptahop import AdaptaHOP
 from ropewalk._base import NotFittedError
@@ -29,7 +33,8 @@ from ropewalk._hop import HOP, HopGroups, hop
 from ropewalk._interpolate import InverseDistance, MovingLeastSquares, Sph
 from ropewalk._interpolator import Interpolator
 from ropewalk._k_distances import k_distances
-from ropewalk._mesh import Mesh, MeshData, read_mesh
+from ropewalk._mesh import Mesh
+from ropewalk._mesh_data import MeshData, read_mesh
 from ropewalk._mesh_hits import HitLists, NearestTriangles, RayHits
 from ropewalk._native import __version__, set_threads, threads
 from ropewalk._neighbors import NearestNeighbors

@@ -1,5 +1,6 @@
 """The compiled part. It expects points in C order, and callers check arguments beyond their types."""
 
+from collections.abc import Callable
 from typing import Any, TypedDict
 
 import numpy as np
@@ -188,7 +189,12 @@ def halos_of_particles(
 def particle_type(name: str) -> int | None: ...
 def inspect(path: str, settings: dict[str, Any]) -> dict[str, Any]: ...
 def read_particles(
-    path: str, settings: dict[str, Any], positions: bool, others: list[str], n_jobs: int | None
+    path: str,
+    settings: dict[str, Any],
+    positions: bool,
+    others: list[str],
+    n_jobs: int | None,
+    report: Callable[[int, int], object] | None,
 ) -> Particles: ...
 def sample(spec: str, n_jobs: int | None) -> NDArray[np.float32]: ...
 def k_distances(points: Floats, k: int, box_size: list[float] | None, n_jobs: int | None) -> NDArray[np.float64]: ...
