@@ -144,6 +144,20 @@ def test_a_bar_in_notebooks(tmp_path: Path) -> None:
     subprocess.run([sys.executable, "-c", NOTEBOOK, str(large(tmp_path))], check=True, timeout=60)
 
 
+def test_the_notebook_is_stored_with_outputs() -> None:
+    path = ROOT / "python" / "examples" / "halos.ipynb"
+    if not path.is_file():
+        pytest.skip("python/examples is not there")
+    assert path.stat().st_size < 1_500_000
+    code = [cell for cell in json.loads(path.read_text())["cells"] if cell["cell_type"] == "code"]
+    assert all(cell["execution_count"] for cell in code), "a cell was not run"
+    outputs = [output for cell in code for output in cell["outputs"]]
+    assert not [output for output in outputs if output["output_type"] == "error"]
+    kinds = {kind for output in outputs for kind in output.get("data", {})}
+    assert {"image/png", "image/svg+xml", "text/html"} <= kinds
+    assert "/root/" not in path.read_text() and "/work/" not in path.read_text() and "/tmp/" not in path.read_text()
+
+
 def test_the_version_is_that_of_the_package() -> None:
     from importlib.metadata import PackageNotFoundError, version
 
