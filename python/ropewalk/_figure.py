@@ -34,7 +34,7 @@ class Figure:
     >>> points = ropewalk.sample.mock_halos(2000, seed=1)
     >>> figure = ropewalk.plot.k_distances(points, k=4)
     >>> figure
-    Figure('2,000 points; no clear knee')
+    Figure('2,000 points; at the knee, 66.6% are core with min_samples = 5')
     >>> figure.svg().startswith("<svg"), figure.png(dpi=72)[1:4]
     (True, b'PNG')
     >>> figure.save("k_distances.pdf")  # doctest: +SKIP
