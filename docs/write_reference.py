@@ -13,9 +13,10 @@ GROUPS = {
     "Groups": ("_fof", "_hop"),
     "Neighbours": ("_bvh", "_device_bvh", "_neighbors"),
     "Spanning trees": ("_trees",),
-    "Meshes": ("_mesh", "_mesh_hits"),
+    "Meshes": ("_mesh", "_mesh_data", "_mesh_hits"),
     "Interpolation": ("_interpolate", "_interpolator"),
     "Halos": ("_halos", "_halo_catalog", "_tables", "_read_snapshot", "_snapshot", "_cosmology"),
+    "Figures": ("_figure",),
 }
 OTHER = "Threads, errors and warnings"
 

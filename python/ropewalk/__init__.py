@@ -11,8 +11,13 @@ whatever the type of the points.
 - Trees: `minimum_spanning_tree`, `linkage`.
 - Halos of simulations: `read_snapshot`, `halos` for a catalogue by friends of friends, `HOP` or `AdaptaHOP`, and `halos_above` for the
   expected number of halos.
-- `ropewalk.sample` generates point sets for experiments, `ropewalk.plot` draws figures, `set_threads` sets the number of threads.
+- `ropewalk.sample` generates point sets for experiments, `ropewalk.plot` draws figures (`Figure`), `set_threads` sets the number of
+  threads.
 """
+
+from ropewalk._loading import require_native
+
+require_native()
 
 from ropewalk import plot, sample
 from ropewalk._adaptahop import AdaptaHOP
@@ -21,6 +26,7 @@ from ropewalk._bvh import Bvh, Lists, Pairs
 from ropewalk._cosmology import halos_above
 from ropewalk._dbscan import DBSCAN, dbscan
 from ropewalk._device_bvh import DeviceBvh, DeviceLists
+from ropewalk._figure import Figure
 from ropewalk._fof import FriendsOfFriends, Groups, OwnedGroups, friends_of_friends
 from ropewalk._halo_catalog import HaloCatalog
 from ropewalk._halos import halos
@@ -29,7 +35,8 @@ from ropewalk._hop import HOP, HopGroups, hop
 from ropewalk._interpolate import InverseDistance, MovingLeastSquares, Sph
 from ropewalk._interpolator import Interpolator
 from ropewalk._k_distances import k_distances
-from ropewalk._mesh import Mesh, MeshData, read_mesh
+from ropewalk._mesh import Mesh
+from ropewalk._mesh_data import MeshData, read_mesh
 from ropewalk._mesh_hits import HitLists, NearestTriangles, RayHits
 from ropewalk._native import __version__, set_threads, threads
 from ropewalk._neighbors import NearestNeighbors
@@ -45,6 +52,7 @@ __all__ = [
     "DBSCAN",
     "DeviceBvh",
     "DeviceLists",
+    "Figure",
     "FriendsOfFriends",
     "Groups",
     "HDBSCAN",

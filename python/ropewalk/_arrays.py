@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import numbers as abstract
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ropewalk import _native
+from ropewalk import _frames, _native
 from ropewalk._types import Floats
 
 
@@ -33,7 +32,8 @@ def numbers(x: ArrayLike, name: str) -> Floats:
         raise ValueError(f"{name} is a sparse matrix; pass a dense array: {name}.toarray()")
     if np.ma.isMaskedArray(x):
         raise ValueError(f"{name} is a masked array; drop or fill the masked entries")
-    array: NDArray[Any] = np.asarray(x)
+    x = _frames.unwrapped(x, name)
+    array: NDArray[Any] = _frames.stacked(x, np.asarray(x), name)
     if np.issubdtype(array.dtype, np.complexfloating):
         raise ValueError(f"{name} is complex; it must be real")
     if array.dtype.kind in "mM":
@@ -64,7 +64,7 @@ def refuse_rounded(x: object, array: NDArray[Any], name: str) -> None:
     if isinstance(x, np.ndarray) or array.dtype != np.float64:
         return
     # NumPy converts integers that are mixed with floats to float64, so integers are checked before that conversion.
-    for place, column in enumerate(_columns(x)):
+    for place, column in enumerate(_frames.columns(x)):
         at = _first_rounded(column) if column.ndim == 1 else None
         if at is not None:
             _refuse(name, [*at, place], column[at])
@@ -73,22 +73,6 @@ def refuse_rounded(x: object, array: NDArray[Any], name: str) -> None:
         at = _first_rounded(given)
         if at is not None:
             _refuse(name, list(at), given[at])
-
-
-def _columns(x: Any) -> Iterator[NDArray[Any]]:
-    """Yields the columns of a data frame or table of pandas, polars or pyarrow, and nothing for other objects."""
-    if hasattr(x, "iloc"):
-        # By position, since names may repeat.
-        for place in range(len(getattr(x, "columns", ()))):
-            yield np.asarray(x.iloc[:, place])
-    elif hasattr(x, "column_names") and hasattr(x, "column"):
-        for place in range(len(x.column_names)):
-            column = x.column(place)
-            # NumPy also converts integers to float64 if the column has nulls.
-            yield np.array(column.to_pylist(), object) if column.null_count else np.asarray(column)
-    elif hasattr(x, "dtypes") and hasattr(x, "columns"):
-        for name in x.columns:
-            yield np.asarray(x[name])
 
 
 def _refuse(name: str, at: list[int], value: object) -> None:

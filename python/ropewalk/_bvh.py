@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ropewalk import _native
+from ropewalk import _html, _native
 from ropewalk._arrays import box, numbers
 from ropewalk._arrays import points as as_points
 from ropewalk._checks import integer, real, threads
@@ -176,6 +176,15 @@ class Bvh:
 
     def __repr__(self) -> str:
         return f"Bvh(n={len(self)}, dim={self.dim}, dtype={self._points.dtype}, box_size={self._box_size})"
+
+    def _repr_html_(self) -> str:
+        """Returns the range of each coordinate as an HTML table for notebooks."""
+        sides = [None] * self.dim if self._box_size is None else self._box_size
+        ends = [("", "")] * self.dim
+        if len(self) > 0:
+            ends = [(f"{low:.6g}", f"{high:.6g}") for low, high in zip(self._points.min(axis=0), self._points.max(axis=0), strict=True)]
+        rows = [(axis, *ends[axis], "open" if side is None else f"{side:.6g}") for axis, side in enumerate(sides)]
+        return _html.table(f"Bvh of {len(self)} points, {self._points.dtype}", ["coordinate", "least", "largest", "box"], rows)
 
     def __reduce__(self) -> tuple[Any, ...]:
         return _rebuilt, (self._points, self._box_size, self._n_jobs)

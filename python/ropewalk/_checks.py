@@ -10,7 +10,7 @@ from typing import SupportsFloat, SupportsIndex
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ropewalk import _arrays
+from ropewalk import _arrays, _frames
 from ropewalk._types import Floats
 
 
@@ -20,9 +20,9 @@ def sample(X: ArrayLike, least: int) -> Floats:
         raise TypeError("Sparse data was passed for X, but dense data is required: use X.toarray()")
     # Checked first, since conversion to an array loses the unit.
     _arrays.refuse_unit(X, "X")
-    given = X
+    given = X = _frames.unwrapped(X, "X")
     if not isinstance(X, np.ndarray):
-        X = np.asarray(X)
+        X = _frames.stacked(X, np.asarray(X), "X")
     if X.dtype.kind == "c":
         raise ValueError("Complex data not supported: the coordinates in X are real numbers")
     if X.ndim < 2:
@@ -50,10 +50,9 @@ def shape(X: ArrayLike) -> tuple[int, int]:
 
 def feature_names(X: object) -> NDArray[np.object_] | None:
     """Returns the column names of a data frame if all of them are strings, else `None`."""
-    columns = getattr(X, "columns", None)
-    if columns is None or isinstance(X, np.ndarray):
+    names = None if isinstance(X, np.ndarray) else _frames.names(_frames.unwrapped(X, "X"))
+    if names is None:
         return None
-    names = list(columns)
     text = [isinstance(name, str) for name in names]
     if any(text) and not all(text):
         found = sorted({type(name).__name__ for name in names})

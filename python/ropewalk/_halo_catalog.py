@@ -134,5 +134,5 @@ class HaloCatalog(Table):
         """The prefix of the names of halo columns: ``fof_halo`` or ``halo``."""
         return "fof_halo" if self.meta["finder"] == "friends of friends" else "halo"
 
-    def __repr__(self) -> str:
-        return f"HaloCatalog of {len(self)} halos by {self.meta['finder']}: {', '.join(self.columns)}"
+    def _title(self) -> str:
+        return f"HaloCatalog of {len(self)} halos by {self.meta['finder']}"

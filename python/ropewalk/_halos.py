@@ -9,12 +9,13 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, SupportsFloat, cast
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ropewalk import _native
+from ropewalk import _native, _progress
 from ropewalk._adaptahop import AdaptaHOP
 from ropewalk._arrays import points, vector
 from ropewalk._checks import choice, device_number, integer, is_on_device, optional_real, real, threads
 from ropewalk._halo_catalog import HaloCatalog
 from ropewalk._hop import HOP
+from ropewalk._keywords import named
 from ropewalk._particle_types import particle_types
 from ropewalk._placement import device_backend
 from ropewalk._read_snapshot import read_snapshot
@@ -39,6 +40,34 @@ class _Fields(NamedTuple):
     ids: ArrayLike | None
 
 
+#: Names of the command line and of other finders, and the parameters that they are here.
+_OTHER_NAMES = {
+    "so": "overdensities",
+    "overdensity": "overdensities",
+    "min_so": "min_so_particles",
+    "box": "box_size",
+    "boxsize": "box_size",
+    "b": "linking_length",
+    "link": "linking_length",
+    "absolute": "eps",
+    "nmin": "min_members",
+    "min_particles": "min_members",
+    "type": "read_snapshot(path, types=..)",
+    "types": "read_snapshot(path, types=..)",
+    "subsample": "read_snapshot(path, subsample=..)",
+    "unbind": "finder=AdaptaHOP(unbind=True)",
+    "centers": "center",
+    "mass": "masses",
+    "particle_mass": "masses",
+    "z": "redshift",
+    "hubble": "h",
+    "threads": "n_jobs",
+    "algorithm": "finder",
+    "method": "finder",
+}
+
+
+@named(**_OTHER_NAMES)
 def halos(
     positions: ArrayLike | Snapshot | str | os.PathLike[str],
     velocities: ArrayLike | None = None,
@@ -69,6 +98,7 @@ def halos(
     columns: Sequence[str] = (),
     n_jobs: int | None = None,
     device: str | None = None,
+    progress: Any = None,
 ) -> HaloCatalog:
     """Finds and measures the halos of particles, like the program ``ropewalk halos``.
 
@@ -172,6 +202,9 @@ def halos(
     device : str, optional
         ``"cpu"``, or ``"cuda"`` (``"cuda:1"``) if this build supports it. On a GPU, centres are ``"mbp"`` or ``"mcp"``.
 
+    progress : bool or callable, optional
+        The display of progress while the file of a path is read, as for `read_snapshot`. A `Snapshot` has its own.
+
     Returns
     -------
     HaloCatalog
@@ -248,7 +281,9 @@ def halos(
     kinds = None if attach is None else particle_types("attach", () if isinstance(attach, str) and attach == "none" else attach)
     fields = _Fields(velocities, masses, ids)
     if isinstance(positions, str | os.PathLike):
-        return _of_file(read_snapshot(positions, open=bool(open), n_jobs=n_jobs), None, fields, kinds, arguments)
+        snapshot = read_snapshot(positions, open=bool(open), n_jobs=n_jobs, progress=progress)
+        return _of_file(snapshot, None, fields, kinds, arguments)
+    _progress.check(progress)
     if isinstance(positions, Snapshot):
         return _of_file(positions, positions, fields, kinds, arguments)
     if kinds:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import os
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -12,31 +11,9 @@ from ropewalk import _native
 from ropewalk._arrays import numbers, refuse_unit
 from ropewalk._arrays import points as as_points
 from ropewalk._checks import real, threads
+from ropewalk._mesh_data import parts
 from ropewalk._mesh_hits import HitLists, NearestTriangles, RayHits
 from ropewalk._types import Floats
-
-
-class MeshData(NamedTuple):
-    """The triangles of a file, as returned by `read_mesh` and accepted by `Mesh`.
-
-    Attributes
-    ----------
-    vertices : ndarray of shape (n, 3)
-        The vertices: ``float32`` from STL, and from PLY with coordinates of type ``float``; otherwise ``float64``.
-
-    faces : ndarray of uint32, shape (faces, 3)
-        The corners of each triangle as indices into the vertices.
-
-    Examples
-    --------
-    >>> from ropewalk import Mesh, MeshData
-    >>> data = MeshData([[0.0, 0.0, 0.0], [1.0, 0.0, 0.0], [0.0, 1.0, 0.0]], [[0, 1, 2]])
-    >>> Mesh(*data)
-    Mesh(faces=1, vertices=3, dtype=float64)
-    """
-
-    vertices: Floats
-    faces: NDArray[np.uint32]
 
 
 class Mesh:
@@ -44,10 +21,11 @@ class Mesh:
 
     Parameters
     ----------
-    vertices : array_like of shape (n, 3)
-        The vertices. They and the faces are copied, so that later changes of the arrays have no effect.
+    vertices : array_like of shape (n, 3), or mesh
+        The vertices. They and the faces are copied, so that later changes of the arrays have no effect. Without `faces`, an object with
+        vertices and triangles: `MeshData`, a mesh of trimesh (``vertices`` and ``faces``) or of Open3D (``vertices`` and ``triangles``).
 
-    faces : array_like of integers, shape (faces, 3)
+    faces : array_like of integers, shape (faces, 3), optional
         The corners of each triangle as indices into `vertices`. May be empty.
 
     n_jobs : int, optional
@@ -100,7 +78,9 @@ class Mesh:
     _n_jobs: int | None
     _vertices: Floats
 
-    def __init__(self, vertices: ArrayLike, faces: ArrayLike, *, n_jobs: int | None = None) -> None:
+    def __init__(self, vertices: ArrayLike | Any, faces: ArrayLike | None = None, *, n_jobs: int | None = None) -> None:
+        if faces is None:
+            vertices, faces = parts(vertices)
         rows = as_points(vertices, "vertices")
         if rows.shape[1] != 3:
             raise ValueError(f"vertices has the shape {rows.shape}; it must be (n, 3)")
@@ -346,42 +326,6 @@ class Mesh:
         rays = np.empty((*shape, 6), np.result_type(o, d))
         rays[..., :3], rays[..., 3:] = o, d
         return self._alike(rays.reshape(-1, 6)), _limits(t_min, t_max, shape), shape
-
-
-def read_mesh(path: str | os.PathLike[str]) -> MeshData:
-    """Reads the triangles of an OBJ, PLY or STL file. The format is recognized by content, not by name.
-
-    Parameters
-    ----------
-    path : str or path-like
-        The file.
-
-    Returns
-    -------
-    MeshData
-        ``vertices`` and ``faces`` for `Mesh`. Polygons are split into triangle fans around their first corner. STL files have no shared
-        vertices: corners with equal coordinates are merged. The parts of an OBJ file become one mesh.
-
-    Raises
-    ------
-    OSError
-        If the file cannot be read.
-
-    ValueError
-        If the format is unknown, or the file is truncated, inconsistent, or refers to a vertex that does not exist.
-
-    Examples
-    --------
-    >>> import pathlib, tempfile
-    >>> from ropewalk import Mesh, read_mesh
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     path = pathlib.Path(folder, "square.obj")
-    ...     _ = path.write_text("v 0 0 0\\nv 1 0 0\\nv 1 1 0\\nv 0 1 0\\nf 1 2 3 4\\n")
-    ...     data = read_mesh(path)
-    >>> data.faces.tolist(), Mesh(*data)
-    ([[0, 1, 2], [0, 2, 3]], Mesh(faces=2, vertices=4, dtype=float64))
-    """
-    return MeshData(*_native.read_mesh(os.fspath(path)))
 
 
 def _rebuilt(vertices: Floats, faces: NDArray[np.uint32], n_jobs: int | None) -> Mesh:

@@ -1,5 +1,6 @@
 """The compiled part. It expects points in C order, and callers check arguments beyond their types."""
 
+from collections.abc import Callable
 from typing import Any, TypedDict
 
 import numpy as np
@@ -188,10 +189,45 @@ def halos_of_particles(
 def particle_type(name: str) -> int | None: ...
 def inspect(path: str, settings: dict[str, Any]) -> dict[str, Any]: ...
 def read_particles(
-    path: str, settings: dict[str, Any], positions: bool, others: list[str], n_jobs: int | None
+    path: str,
+    settings: dict[str, Any],
+    positions: bool,
+    others: list[str],
+    n_jobs: int | None,
+    report: Callable[[int, int], object] | None,
 ) -> Particles: ...
 def sample(spec: str, n_jobs: int | None) -> NDArray[np.float32]: ...
 def k_distances(points: Floats, k: int, box_size: list[float] | None, n_jobs: int | None) -> NDArray[np.float64]: ...
+
+#: A format by its file extension, and pixels per inch.
+Style = tuple[str, float | None]
+
+def draw_clusters(
+    points: NDArray[np.float64],
+    labels: NDArray[np.int32],
+    eps: float,
+    period: float | None,
+    title: tuple[str, str],
+    style: Style,
+) -> bytes: ...
+def draw_condensed_tree(clusters: Clusters, title: str, style: Style) -> bytes: ...
+def draw_k_distances(
+    sorted: NDArray[np.float64], k: int, title: str, style: Style | None
+) -> tuple[float | None, bytes | None]: ...
+def draw_mass_function(halos: Halos, title: str, style: Style) -> bytes: ...
+def draw_mesh(mesh: Mesh, azimuth: float, elevation: float, width: int, height: int) -> bytes: ...
+def draw_profiles(halos: Halos, rows: list[int], title: str, style: Style) -> bytes: ...
+def draw_projection(
+    halos: Halos | None,
+    positions: Floats,
+    masses: float | NDArray[np.float64] | None,
+    period: float | None,
+    slab: tuple[int, float, float] | None,
+    title: str,
+    style: Style,
+) -> bytes: ...
+def draw_subhalos(halos: Halos, row: int, title: str, style: Style) -> bytes: ...
+
 # The items below exist only in builds for NVIDIA GPUs.
 
 class DeviceArray:

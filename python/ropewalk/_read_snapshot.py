@@ -5,11 +5,16 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Sequence
 
+from typing import Any
+
+from ropewalk import _progress
 from ropewalk._checks import real, threads
+from ropewalk._keywords import named
 from ropewalk._particle_types import particle_types
 from ropewalk._snapshot import Snapshot
 
 
+@named(type="types", particle_type="types", fraction="subsample", box_size="halos(snapshot, box_size=..)", threads="n_jobs", z="redshift")
 def read_snapshot(
     path: str | os.PathLike[str],
     *,
@@ -23,6 +28,7 @@ def read_snapshot(
     mass_unit: str | None = None,
     velocity_unit: str | None = None,
     n_jobs: int | None = None,
+    progress: Any = None,
 ) -> Snapshot:
     """Opens a snapshot of a simulation, or a table of points. Particles are read at their first use.
 
@@ -58,6 +64,12 @@ def read_snapshot(
 
     n_jobs : int, optional
         The number of threads for reading.
+
+    progress : bool or callable, optional
+        The display of progress while particles are read. `True` shows a bar of tqdm. A class with its interface, such as ``tqdm``, is
+        called as ``progress(total=.., desc=.., unit="B", unit_scale=True)``. Any other callable is called as ``progress(done, total)``
+        with numbers of bytes, on the calling thread; an exception ends the reading. `False` shows nothing. Default: a bar in notebooks,
+        if reading takes longer than a second.
 
     Returns
     -------
@@ -97,4 +109,5 @@ def read_snapshot(
         "mass_unit": mass_unit,
         "velocity_unit": velocity_unit,
     }
-    return Snapshot(os.fsdecode(path), settings, threads(n_jobs))
+    _progress.check(progress)
+    return Snapshot(os.fsdecode(path), settings, threads(n_jobs), progress)

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from html import escape
 from threading import RLock
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ropewalk import _native
+from ropewalk import _html, _native, _progress
 from ropewalk._optional import unit
 from ropewalk._particle_types import Field, ParticleType
 from ropewalk._types import Floats
@@ -77,10 +76,11 @@ class Snapshot:
     (False, 10.0, array([2., 2., 2., 2.]))
     """
 
-    def __init__(self, path: str, settings: dict[str, Any], n_jobs: int | None) -> None:
+    def __init__(self, path: str, settings: dict[str, Any], n_jobs: int | None, progress: Any = None) -> None:
         self.path = path
         self._settings = settings
         self._n_jobs = n_jobs
+        self._progress = progress
         self._lock = RLock()
         self._parts: dict[str, _native.Particles] = {}
         description = _native.inspect(path, settings)
@@ -281,14 +281,17 @@ class Snapshot:
 
     def _repr_html_(self) -> str:
         """Returns the particle types as an HTML table for notebooks."""
-        head = f"<p>{escape(self.path)}, {escape(self.format)}: {self._size()}</p>"
-        rows = "".join(
-            f"<tr><td>{'' if kind.particle_type is None else kind.particle_type}</td><td>{escape(kind.name)}</td><td>{kind.count}</td>"
-            f"<td>{'yes' if self._selects(kind) else 'no'}</td><td>{escape(', '.join(field.name for field in kind.fields))}</td></tr>"
+        rows = [
+            (
+                "" if kind.particle_type is None else kind.particle_type,
+                kind.name,
+                kind.count,
+                "yes" if self._selects(kind) else "no",
+                ", ".join(field.name for field in kind.fields),
+            )
             for kind in self.types
-        )
-        names = "".join(f"<th>{name}</th>" for name in ("type", "name", "particles", "selected", "fields"))
-        return f"{head}<table><tr>{names}</tr>{rows}</table>"
+        ]
+        return _html.table(f"{self.path}, {self.format}: {self._size()}", ("type", "name", "particles", "selected", "fields"), rows)
 
     def _selects(self, kind: ParticleType) -> bool:
         """Returns `True` if the particles of a type are selected in this snapshot."""
@@ -318,10 +321,14 @@ class Snapshot:
         if self._stamp() != self._stamps:
             raise ValueError(f"{self.path}: changed since it was opened; open it again")
         others = [field for field in fields if field != "positions"]
-        part = _native.read_particles(self.path, self._settings, "positions" in fields, others, n_jobs)
+        part = self._read_particles(self._settings, "positions" in fields, others, n_jobs)
         self._parts.update(dict.fromkeys(fields, part))
         self._add_notes(part.notes())
         return part
+
+    def _read_particles(self, settings: dict[str, Any], positions: bool, others: list[str], n_jobs: int | None) -> _native.Particles:
+        with _progress.reporting(self._progress, f"reading {os.path.basename(self.path)}") as report:
+            return _native.read_particles(self.path, settings, positions, others, n_jobs, report)
 
     def _add_notes(self, notes: Sequence[str]) -> None:
         for note in notes:
@@ -348,7 +355,7 @@ class Snapshot:
         kinds = [kind.particle_type for kind in self.types if kind.particle_type is not None and kind.count > 0]
         if self._settings["types"] or len(kinds) < 2 or 1 not in kinds:
             return self
-        linked = Snapshot(self.path, {**self._settings, "types": [1]}, self._n_jobs)
+        linked = Snapshot(self.path, {**self._settings, "types": [1]}, self._n_jobs, self._progress)
         if linked._stamps != self._stamps:
             raise ValueError(f"{self.path}: changed since it was opened; open it again")
         # Assumptions about the file hold for this snapshot, too.
@@ -385,7 +392,7 @@ class Snapshot:
             raise ValueError(f"attach: {self.path} has no particles of type {names}; types present: {present}")
         fields = ["masses", "ids", "partial_ids", *(["velocities"] if velocities else [])]
         try:
-            others = _native.read_particles(self.path, {**self._settings, "types": types}, True, fields, n_jobs)
+            others = self._read_particles({**self._settings, "types": types}, True, fields, n_jobs)
         except ValueError as error:
             raise ValueError(f"{error}; use attach=() to omit other types") from error
         self._add_notes(others.notes())

@@ -9,8 +9,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ropewalk import _native
+from ropewalk import _html, _native
 from ropewalk._optional import optional, unit
+
+#: The number of rows in notebooks.
+_SHOWN = 10
 
 
 class Table:
@@ -81,7 +84,18 @@ class Table:
         return iter(self.table)
 
     def __repr__(self) -> str:
-        return f"{type(self).__name__} of {len(self)} rows: {', '.join(self.columns)}"
+        return f"{self._title()}: {', '.join(self.columns)}"
+
+    def _title(self) -> str:
+        return f"{type(self).__name__} of {len(self)} rows"
+
+    def _repr_html_(self) -> str:
+        """Returns the first rows as an HTML table for notebooks, with units."""
+        names = [name if self.units[name] is None else f"{name} [{self.units[name]}]" for name in self.columns]
+        shown = self.table[:_SHOWN].tolist()
+        rows = [[f"{value:.5g}" if isinstance(value, float) else value for value in row] for row in shown]
+        head = f"{self._title()}{f', the first {_SHOWN}' if len(self) > _SHOWN else ''}"
+        return _html.table(head, names, rows)
 
     def __reduce__(self) -> Any:
         name = type(self).__name__
@@ -93,6 +107,25 @@ class Table:
         frame = pandas.DataFrame({name: self.table[name].copy() for name in self.columns})
         frame.attrs.update(units=self.units, descriptions=self.descriptions, meta=self.meta)
         return frame
+
+    def to_polars(self) -> Any:
+        """Converts to a `polars.DataFrame`. The numbers are copied. Units and descriptions are left out, as polars has no place for them."""
+        polars = optional("polars", "to_polars")
+        return polars.DataFrame({name: self.table[name].copy() for name in self.columns})
+
+    def to_arrow(self) -> Any:
+        """Converts to a `pyarrow.Table` with the unit and the description of each column in the metadata of its field."""
+        arrow = optional("pyarrow", "to_arrow")
+        arrays = [arrow.array(self.table[name].copy()) for name in self.columns]
+        fields = [
+            arrow.field(name, values.type, metadata={"unit": self.units[name] or "", "description": self.descriptions[name]})
+            for name, values in zip(self.columns, arrays, strict=True)
+        ]
+        return arrow.Table.from_arrays(arrays, schema=arrow.schema(fields))
+
+    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
+        """Exports the table to other packages, as in ``polars.DataFrame(table)`` or ``narwhals.from_arrow(table, backend="polars")``."""
+        return self.to_arrow().__arrow_c_stream__(requested_schema)
 
     def to_astropy(self) -> Any:
         """Converts to an `astropy.table.QTable` with descriptions and `meta`. Columns with a unit are quantities.

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ropewalk import _native
+from ropewalk import _html, _native
 from ropewalk._arrays import box, points
 from ropewalk._checks import integer, real, threads
 from ropewalk._placement import device_backend
@@ -97,6 +97,15 @@ class SpanningTree(_Edges):
     def linkage(self) -> NDArray[np.float64]:
         """Returns the merges of single linkage in the format of the function `linkage`."""
         return self._tree.linkage(self._n_jobs)
+
+    def _repr_html_(self) -> str:
+        """Returns the number of points and the range of weights as an HTML table for notebooks."""
+        head = f"SpanningTree of {self.n_points} points"
+        if not isinstance(self.weights, np.ndarray) or len(self.weights) == 0:
+            return _html.table(head, ["edges"], [[len(self.edges)]])
+        low, middle, high = (f"{self.weights[at]:.5g}" for at in (0, len(self.weights) // 2, -1))
+        row = [len(self.edges), low, middle, high]
+        return _html.table(head, ["edges", "least weight", "median weight", "largest weight"], [row])
 
     def __reduce__(self) -> tuple[Any, ...]:
         # The state holds squared weights, which are exact, unlike their roots.

@@ -1,6 +1,7 @@
 //! Calls of the library: without the GIL, on a pool of threads, and interruptible by Ctrl-C.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::time::Duration;
 
@@ -8,6 +9,7 @@ use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
 use rayon::ThreadPool;
 use ropewalk::{Cancel, memory};
+use ropewalk_io::{OnProgress, Progress};
 
 use crate::errors::exception;
 use crate::pools;
@@ -29,11 +31,47 @@ pub fn run<T: Send>(
     run_in(py, pool, work)
 }
 
+/// Runs `work` as [`run`] does. While it runs, calls `report` with the numbers of bytes that are read and to be read,
+/// about 20 times per second, and once more at the end. An exception of `report` cancels the work.
+pub fn run_reporting<T: Send>(
+    py: Python<'_>,
+    n_jobs: Option<isize>,
+    report: Option<Py<PyAny>>,
+    work: impl FnOnce(Option<OnProgress<'_>>) -> ropewalk::Result<T> + Send,
+) -> PyResult<T> {
+    let Some(report) = report else { return run(py, n_jobs, || work(None)) };
+    let _reserve = memory::hold().map_err(exception)?;
+    let pool = pools::take(py, n_jobs)?;
+    let (done, total) = (AtomicU64::new(0), AtomicU64::new(0));
+    let told = |progress: Progress| {
+        // Several threads report, in any order.
+        done.fetch_max(progress.done, Relaxed);
+        total.fetch_max(progress.total, Relaxed);
+    };
+    let call = |py: Python<'_>| match total.load(Relaxed) {
+        0 => Ok(()),
+        total => report.call1(py, (done.load(Relaxed).min(total), total)).map(drop),
+    };
+    let result = watched(py, pool, || work(Some(&told)), &call)?;
+    call(py)?;
+    Ok(result)
+}
+
 /// Runs `work` on the given pool and keeps the pool for the next call. The caller holds the memory reserve.
 pub fn run_in<T: Send>(
     py: Python<'_>,
     pool: ThreadPool,
     work: impl FnOnce() -> ropewalk::Result<T> + Send,
+) -> PyResult<T> {
+    watched(py, pool, work, &|_| Ok(()))
+}
+
+/// Runs `work` as [`run_in`] does, and calls `watch` regularly. An exception of `watch` cancels the work.
+fn watched<T: Send>(
+    py: Python<'_>,
+    pool: ThreadPool,
+    work: impl FnOnce() -> ropewalk::Result<T> + Send,
+    watch: &(dyn Fn(Python<'_>) -> PyResult<()> + Sync),
 ) -> PyResult<T> {
     let result = py.detach(|| {
         let cancel = Cancel::new();
@@ -51,7 +89,7 @@ pub fn run_in<T: Send>(
                     Err(RecvTimeoutError::Disconnected) => return None,
                     Err(RecvTimeoutError::Timeout) => {
                         if raised.is_none()
-                            && let Err(exception) = Python::attach(|py| py.check_signals())
+                            && let Err(exception) = Python::attach(|py| py.check_signals().and_then(|()| watch(py)))
                         {
                             raised = Some(exception);
                             cancel.cancel();

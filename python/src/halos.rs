@@ -16,6 +16,7 @@ use crate::arrays::Rows;
 use crate::borrowed::borrowed_array;
 use crate::calls::run;
 use crate::errors::exception;
+use crate::halo_figures::HaloFigures;
 use crate::halo_options::HaloArguments;
 use crate::indices::narrow;
 use crate::snapshot::Particles;
@@ -150,6 +151,8 @@ pub struct Halos {
     volume: f64,
     #[pyo3(get)]
     n_wrapped: u64,
+    /// The data of figures.
+    pub figures: HaloFigures,
 }
 
 #[pymethods]
@@ -266,15 +269,20 @@ fn find(input: &Input<'_>, arguments: &HaloArguments) -> ropewalk::Result<Catalo
     meta.extend(pipeline.meta());
     let catalog = measured.catalog;
     let table = in_units(&pipeline, system, catalog.columns(), catalog.column_units(), &meta)?;
-    let profiles = match options.profiles {
-        0 => None,
-        count => {
-            let largest: Largest = pipeline.largest(&found, &catalog, count)?;
-            let profiles = pipeline.profiles(&found, &largest)?;
-            let columns = profile_columns(pipeline.finder().column_prefix(), &largest.names, &profiles);
-            Some(in_units(&pipeline, system, &columns, pipeline.universe().known_units(), &meta)?)
-        }
-    };
+    let (mut profiles, mut drawn) = (None, vec![]);
+    if options.profiles > 0 {
+        let largest: Largest = pipeline.largest(&found, &catalog, options.profiles)?;
+        let shells = pipeline.profiles(&found, &largest)?;
+        let columns = profile_columns(pipeline.finder().column_prefix(), &largest.names, &shells);
+        profiles = Some(in_units(&pipeline, system, &columns, pipeline.universe().known_units(), &meta)?);
+        drawn = largest
+            .names
+            .into_iter()
+            .zip(shells)
+            .zip(largest.r200c)
+            .map(|((name, shells), r)| (name, shells, r))
+            .collect();
+    }
     let length = match system {
         Some(system) => pipeline.universe().factors(system)?.of(Quantity::Length),
         None => 1.0,
@@ -297,6 +305,7 @@ fn find(input: &Input<'_>, arguments: &HaloArguments) -> ropewalk::Result<Catalo
         linking_length: length * pipeline.scales().linking_length,
         volume: length.powi(3) * pipeline.scales().volume,
         n_wrapped: pipeline.outside(),
+        figures: HaloFigures::new(&pipeline, catalog, drawn, system),
         attached: found.attached.as_ref().map(attached).transpose()?.unwrap_or_default(),
         members: found.halos.into_members(),
     };

@@ -53,7 +53,7 @@ type CondensedRows<'py> = (Vector<'py, i64>, Vector<'py, i64>, Vector<'py, f64>,
 pub struct Clusters {
     options: Hdbscan,
     tree: Py<SpanningTree>,
-    found: HdbscanClusters,
+    pub found: HdbscanClusters,
 }
 
 /// Returns the clusters of points.

@@ -13,7 +13,9 @@ mod dbscan;
 #[cfg(feature = "cuda")]
 mod device;
 mod errors;
+mod figures;
 mod fof;
+mod halo_figures;
 mod halo_options;
 mod halos;
 mod hdbscan;
@@ -57,6 +59,11 @@ mod _native {
     use crate::device::{
         DeviceArray, DeviceBvh, device_dbscan, device_friends_of_friends, device_hdbscan, device_hop,
         device_minimum_spanning_tree,
+    };
+    #[pymodule_export]
+    use crate::figures::{
+        draw_clusters, draw_condensed_tree, draw_k_distances, draw_mass_function, draw_mesh, draw_profiles,
+        draw_projection, draw_subhalos,
     };
     #[pymodule_export]
     use crate::fof::friends_of_friends;

@@ -35,9 +35,9 @@ type Limits<'py> = Option<PyReadonlyArray2<'py, f64>>;
 
 /// A triangle mesh, immutable after construction.
 #[pyclass(frozen, module = "ropewalk._native")]
-pub struct Mesh(TypedMesh);
+pub struct Mesh(pub TypedMesh);
 
-enum TypedMesh {
+pub enum TypedMesh {
     /// A 32-bit mesh, and its 64-bit copy once there was a query with 64-bit points.
     F32(ropewalk::Mesh<f32>, OnceLock<ropewalk::Mesh<f64>>),
     F64(ropewalk::Mesh<f64>),

@@ -11,7 +11,7 @@ use ropewalk_io::{
 };
 
 use crate::borrowed::{borrowed_array, borrowed_rows};
-use crate::calls::run;
+use crate::calls::{run, run_reporting};
 use crate::errors::in_python;
 
 /// Options of reading, and values that override those of the file.
@@ -185,8 +185,9 @@ pub struct Particles {
 }
 
 /// Reads positions, if `positions` is true, and those of `velocities`, `masses` and `ids` that `others` contains.
-/// With `partial_ids`, types without ids are accepted.
+/// With `partial_ids`, types without ids are accepted. `report` is called with the bytes read and to be read.
 #[pyfunction]
+#[pyo3(signature = (path, settings, positions, others, n_jobs, report))]
 pub fn read_particles(
     py: Python<'_>,
     path: PathBuf,
@@ -194,13 +195,14 @@ pub fn read_particles(
     positions: bool,
     others: Vec<String>,
     n_jobs: Option<isize>,
+    report: Option<Py<PyAny>>,
 ) -> PyResult<Particles> {
     let has = |field: &str| others.iter().any(|other| other == field);
-    run(py, n_jobs, || {
+    run_reporting(py, n_jobs, report, |progress| {
         let options = settings.options()?.velocities(has("velocities")).ids(has("ids")).masses(has("masses"));
         let options = options.partial_ids(has("partial_ids"));
         let units = settings.units()?;
-        let mut snapshot = ropewalk_io::read(&path, &options)?;
+        let mut snapshot = ropewalk_io::read_with(&path, &options, progress)?;
         snapshot.units = units.or(snapshot.units);
         snapshot.redshift = settings.redshift.or(snapshot.redshift);
         let len = snapshot.points.len();

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import os
 import pickle
-import subprocess
 from pathlib import Path
 from typing import Any
 
@@ -12,54 +10,12 @@ import numpy as np
 import pytest
 
 import ropewalk
+from halos_program import P3M, read_csv, run, same
 from ropewalk import HOP, AdaptaHOP, RopewalkWarning, _native, halos, read_snapshot
 
-ROOT = Path(__file__).resolve().parents[2]
-P3M = ROOT / "data" / "p3m_64.gadget2"
 # The mass of each of 5000 particles in a box of 20 Mpc/h, in 1e10 Msun/h, for the mean matter density.
 MASS = 0.3 * 27.7536627 * 20**3 / 5000
 needs_data = pytest.mark.skipif(not P3M.is_file(), reason="data/p3m_64.gadget2 is not there")
-
-
-def program() -> str:
-    """Returns the path of the command-line program: ROPEWALK_PROGRAM, or that of a release build."""
-    path = os.environ.get("ROPEWALK_PROGRAM") or str(ROOT / "target" / "release" / "ropewalk")
-    if not os.access(path, os.X_OK):
-        pytest.skip("the program ropewalk is not built; ROPEWALK_PROGRAM names it")
-    return path
-
-
-def run(tmp_path: Path, *options: str) -> Path:
-    command = [program(), "halos", str(P3M), "--out", str(tmp_path / "out"), "--no-pictures", "--subsample", "0.1", *options]
-    done = subprocess.run(command, capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr
-    return tmp_path / "out"
-
-
-def read_csv(path: Path) -> tuple[list[str], dict[str, str], np.ndarray[Any, Any]]:
-    """Reads names, units and numbers of an enhanced CSV file without astropy."""
-    lines = path.read_text().splitlines()
-    heads = [line for line in lines if line.startswith("# - {name: ")]
-    units = {head.split("name: ")[1].split(",")[0]: head.split("unit: ")[1].split(",")[0] for head in heads if "unit: " in head}
-    body = [line for line in lines if not line.startswith("#")]
-    names = body[0].split(",")
-    rows = [[line.split(",")[k] for k in range(len(names))] for line in body[1:]]
-    return names, units, np.array(rows, dtype=object)
-
-
-def same(catalog: ropewalk.Table, path: Path) -> None:
-    """Checks that all numbers of a catalogue equal those of a file, which has nine digits."""
-    names, units, rows = read_csv(path)
-    assert catalog.columns == tuple(names)
-    assert {name: unit for name, unit in catalog.units.items() if unit is not None} == units
-    assert len(catalog) == len(rows)
-    for k, name in enumerate(names):
-        column = catalog[name]
-        if column.dtype.kind in "iu":
-            assert column.tolist() == [int(text) for text in rows[:, k]], name
-        else:
-            mine = [float(f"{value:.8e}") for value in column]
-            np.testing.assert_array_equal(mine, rows[:, k].astype(float), err_msg=name)
 
 
 @needs_data
@@ -134,6 +90,33 @@ def test_a_halo_across_the_boundary_by_hand() -> None:
         assert catalog["fof_halo_tag"][i] == ids[who].min()
     # No unit is known.
     assert set(catalog.units.values()) == {None}
+
+
+@needs_data
+@pytest.mark.parametrize("finder", ["fof", "hop", "adaptahop"])
+def test_one_number_for_a_halo(finder: Any) -> None:
+    catalog = halos(P3M, finder=finder, profiles=2)
+    prefix = "fof_halo" if finder == "fof" else "halo"
+    column = lambda name: catalog[f"{prefix}_{name}"]  # noqa: E731
+    n = len(catalog)
+    assert np.array_equal(column("label"), np.arange(n)) and catalog.labels.max() < n
+    parent = column("parent") if finder == "adaptahop" else np.full(n, -1)
+    assert catalog.particles is not None and catalog.particles.ids is not None
+    for row in range(n):
+        # A member of a row is in the structures of which the row is a parent, directly or not.
+        own = np.flatnonzero(catalog.labels == row)
+        above = [row]
+        while parent[above[-1]] >= 0:
+            above.append(parent[above[-1]])
+        for outer in above:
+            assert np.isin(own, catalog.members(outer)).all()
+        assert column("tag")[row] == catalog.particles.ids[own].min()
+    counts = np.bincount(catalog.labels[catalog.labels >= 0], minlength=n)
+    assert np.array_equal(counts, column("own_count" if finder == "adaptahop" else "count"))
+    assert catalog.profiles is not None
+    shells = np.unique(catalog.profiles[f"{prefix}_label"])
+    assert np.array_equal(shells, np.flatnonzero(parent < 0)[:2])
+    assert np.array_equal(np.unique(catalog.profiles[f"{prefix}_tag"]), np.unique(column("tag")[shells]))
 
 
 def test_members_and_offsets() -> None:
@@ -314,44 +297,6 @@ def test_density_and_device() -> None:
             halos(x, box_size=1, device="cuda")
 
 
-def test_attached_types(tmp_path: Path) -> None:
-    path = ROOT / "tests" / "data" / "snapshots" / "gizmo.hdf5"
-    if not path.is_file():
-        pytest.skip("tests/data/snapshots is not there")
-    kinds = {kind.particle_type: kind.count for kind in read_snapshot(path).types}
-    linked, *others = [kind for kind, count in kinds.items() if count and kind is not None]
-    more = {"linking_length": 1.0, "min_members": 2}
-    snapshot = read_snapshot(path, types=linked)
-    catalog = halos(snapshot, attach=others, **more)  # type: ignore[arg-type]
-    assert {kind: len(labels) for kind, labels in catalog.attached_labels.items()} == {kind: kinds[kind] for kind in others}
-    for kind in others:
-        assert f"fof_halo_count_type{kind}" in catalog
-    out = tmp_path / "out"
-    options = ["--linking-length", "1", "--min-members", "2", "--no-pictures", "--out", str(out)]
-    options += ["--type", str(linked), "--attach", ",".join(map(str, others))]
-    subprocess.run([program(), "halos", str(path), *options], check=True, capture_output=True)
-    same(catalog, out / "halos.ecsv")
-    for kind in others:
-        np.testing.assert_array_equal(catalog.attached_labels[kind], np.load(out / f"labels_type{kind}.npy"))
-        np.testing.assert_array_equal(catalog.attached_ids[kind], np.load(out / f"ids_type{kind}.npy"))
-    # By default, all types that are not linked are attached.
-    assert list(halos(snapshot, **more).attached_labels) == others  # type: ignore[arg-type]
-    with pytest.raises(ValueError, match=rf"attach: .*gizmo.hdf5 has no particles of type 6; types present: {linked} \("):
-        halos(snapshot, attach=6, **more)  # type: ignore[arg-type]
-    for nothing in ((), "none"):
-        with pytest.warns(ropewalk.RopewalkWarning, match="not read"):
-            alone = halos(snapshot, attach=nothing, **more)  # type: ignore[arg-type]
-        assert alone.attached_labels == {} and alone.meta["types_not_read"] == ", ".join(map(str, others))
-    for wrong, match in ((linked, "is already linked"), ((linked, 4), "is already linked")):
-        with pytest.raises(ValueError, match=match):
-            halos(snapshot, attach=wrong)
-    for adaptahop in ("adaptahop", AdaptaHOP()):
-        with pytest.raises(ValueError, match="attach is for finder"):
-            halos(snapshot, attach=6, finder=adaptahop)
-    with pytest.raises(ValueError, match="attach is for snapshots"):
-        halos(snapshot.positions, attach=0)
-
-
 def test_memory_is_shared() -> None:
     """Arrays of the size of the particles are not copied into Python's memory, and each field has one array."""
     import tracemalloc
@@ -416,156 +361,6 @@ def test_positions_on_a_device_are_refused() -> None:
 
     with pytest.raises(ValueError, match="positions are on a device"):
         halos(Array())  # type: ignore[arg-type]
-
-
-@pytest.mark.filterwarnings("ignore:.*low-resolution dark matter in zoom runs")
-def test_type_1_is_linked_where_none_is_chosen() -> None:
-    path = ROOT / "tests" / "data" / "snapshots" / "gadget2.hdf5"
-    snapshot = read_snapshot(path)
-    others = [kind.particle_type for kind in snapshot.types if kind.count and kind.particle_type != 1]
-    with pytest.warns(RopewalkWarning, match="labels and members index the particles of type 1, catalog.particles, not those of the snapshot"):
-        catalog = halos(snapshot, min_members=2)
-    assert len(catalog.labels) == len(read_snapshot(path, types=1)) and list(catalog.attached_labels) == others
-    assert any("catalog.particles" in note for note in catalog.notes)
-    assert catalog.meta["linked_types"] == "1" and catalog.meta["attached_types"] == ", ".join(map(str, others))
-    # All types that the caller reads are linked.
-    assert len(halos(read_snapshot(path, types=[1, *others]), min_members=2).labels) == len(snapshot)
-
-
-#: Positions of gas, dark matter, stars and black holes by type: a pair, a group of three, and some distant particles.
-PLACES: dict[int, list[list[float]]] = {
-    0: [[1, 1, 0.5], [8, 8, 8]],
-    1: [[5, 5, 5], [1, 1, 1], [9, 1, 9], [1, 1, 2], [5, 5, 6], [5, 5, 7]],
-    4: [[1, 1.5, 2], [5, 5, 5.5], [3, 3, 3]],
-    5: [[5, 5, 6]],
-}
-
-
-def snapshot_file(path: Path, **changes: Any) -> Path:
-    """Writes an HDF5 snapshot of four types. `changes` replaces data sets, such as `ids4`, or omits them if None."""
-    h5py = pytest.importorskip("h5py")
-    with h5py.File(path, "w") as file:
-        header = file.create_group("Header").attrs
-        counts = [len(PLACES.get(kind, [])) for kind in range(6)]
-        header["NumPart_ThisFile"], header["NumPart_Total"] = np.array(counts, "i4"), np.array(counts, "u4")
-        header["NumPart_Total_HighWord"], header["MassTable"] = np.zeros(6, "u4"), np.zeros(6)
-        header["Time"], header["Redshift"], header["BoxSize"], header["NumFilesPerSnapshot"] = 1.0, 0.0, 10.0, 1
-        header["Omega0"], header["OmegaLambda"], header["HubbleParam"] = 0.3, 0.7, 0.7
-        for kind, places in PLACES.items():
-            n = len(places)
-            sets: dict[str, Any] = {"x": np.array(places, "f4"), "v": np.zeros((n, 3), "f4"), "ids": 100 * kind + np.arange(n, dtype="u8")}
-            sets["m"] = np.full(n, 1.0 + kind)
-            sets |= {name: changes[f"{name}{kind}"] for name in sets if f"{name}{kind}" in changes}
-            group = file.create_group(f"PartType{kind}")
-            for name, field in (("x", "Coordinates"), ("v", "Velocities"), ("ids", "ParticleIDs"), ("m", "Masses")):
-                if sets[name] is not None:
-                    group[field] = sets[name]
-    return path
-
-
-@needs_data
-@pytest.mark.parametrize("finder", ["fof", "hop", "adaptahop"])
-def test_one_number_for_a_halo(finder: Any) -> None:
-    catalog = halos(P3M, finder=finder, profiles=2)
-    prefix = "fof_halo" if finder == "fof" else "halo"
-    column = lambda name: catalog[f"{prefix}_{name}"]  # noqa: E731
-    n = len(catalog)
-    assert np.array_equal(column("label"), np.arange(n)) and catalog.labels.max() < n
-    parent = column("parent") if finder == "adaptahop" else np.full(n, -1)
-    assert catalog.particles is not None and catalog.particles.ids is not None
-    for row in range(n):
-        # A member of a row is in the structures of which the row is a parent, directly or not.
-        own = np.flatnonzero(catalog.labels == row)
-        above = [row]
-        while parent[above[-1]] >= 0:
-            above.append(parent[above[-1]])
-        for outer in above:
-            assert np.isin(own, catalog.members(outer)).all()
-        assert column("tag")[row] == catalog.particles.ids[own].min()
-    counts = np.bincount(catalog.labels[catalog.labels >= 0], minlength=n)
-    assert np.array_equal(counts, column("own_count" if finder == "adaptahop" else "count"))
-    assert catalog.profiles is not None
-    shells = np.unique(catalog.profiles[f"{prefix}_label"])
-    assert np.array_equal(shells, np.flatnonzero(parent < 0)[:2])
-    assert np.array_equal(np.unique(catalog.profiles[f"{prefix}_tag"]), np.unique(column("tag")[shells]))
-
-
-def test_labels_and_members_index_the_linked_particles(tmp_path: Path) -> None:
-    path = snapshot_file(tmp_path / "snap.hdf5")
-    given = read_snapshot(path)
-    assert given.positions.shape == (12, 3)
-    with pytest.warns(RopewalkWarning, match="catalog.particles"):
-        warned = halos(given, eps=1, min_members=2)
-    alone = read_snapshot(path, types="dark")
-    # If the caller has the linked particles, there are no notes, and nothing is read twice.
-    same = halos(alone, eps=1, min_members=2)
-    assert same.particles is alone and same.notes == ()
-    by_path = halos(path, eps=1, min_members=2)
-    assert by_path.notes == ()
-    for catalog in (warned, same, by_path):
-        particles = catalog.particles
-        assert particles is not None and len(particles) == len(catalog.labels) == 6
-        assert particles.ids[catalog.members(0)].tolist() == [100, 104, 105]
-        assert particles.ids[catalog.members(1)].tolist() == [101, 103]
-        assert particles.positions[catalog.members(1)].tolist() == [[1, 1, 1], [1, 1, 2]]
-        rows = np.full(len(particles), -1)
-        for row in range(len(catalog)):
-            rows[catalog.members(row)] = row
-        assert rows.tolist() == [0, 1, -1, 1, 0, 0]
-        assert np.array_equal(catalog["fof_halo_label"][rows[rows >= 0]], catalog.labels[rows >= 0])
-        largest = int(catalog["fof_halo_label"][0])
-        assert catalog.attached_ids[4][catalog.attached_labels[4] == largest].tolist() == [401]
-        assert catalog.attached_ids[5][catalog.attached_labels[5] == largest].tolist() == [500]
-    # All types are linked, and `particles` holds those of the snapshot.
-    every = halos(read_snapshot(path, types=(0, 1, 4, 5)), eps=1, min_members=2)
-    assert every.particles is not None and len(every.labels) == len(every.particles) == 12
-    assert halos(np.array(PLACES[1], float), eps=1, min_members=2).particles is None
-
-
-@pytest.mark.filterwarnings("ignore:.*have no readable ids")
-def test_notes_of_attached_particles_are_warned_of(tmp_path: Path) -> None:
-    path = snapshot_file(tmp_path / "snap.hdf5", ids4=np.array([0.5, 1.5, 2.5]))
-    for given in (path, read_snapshot(path, types=1)):
-        with pytest.warns(RopewalkWarning, match="PartType4/ParticleIDs.*ids of type 4 are left out") as caught:
-            catalog = halos(given, eps=1, min_members=2)
-        assert len(caught) == 2 and len([note for note in catalog.notes if "ids of type 4 are left out" in note]) == 1
-        assert sorted(catalog.attached_ids) == [0, 5]
-        assert catalog.attached_labels[4].tolist().count(-1) == 1
-    # Types without ids are attached, too.
-    path = snapshot_file(tmp_path / "none.hdf5", ids4=None)
-    with pytest.warns(RopewalkWarning, match=r"attached particles \(type 4\) have no readable ids"):
-        catalog = halos(path, eps=1, min_members=2)
-    assert sorted(catalog.attached_ids) == [0, 5] and [len(labels) for labels in catalog.attached_labels.values()] == [2, 3, 1]
-    every = snapshot_file(tmp_path / "every.hdf5", ids0=None, ids4=None, ids5=None)
-    with pytest.warns(RopewalkWarning, match=r"attached particles \(types 0, 4 and 5\) have no readable ids"):
-        assert halos(every, eps=1, min_members=2).attached_ids == {}
-
-
-@pytest.mark.filterwarnings("ignore:.*mass functions divide by the volume")
-def test_what_cannot_be_attached_says_how_to_leave_it_out(tmp_path: Path) -> None:
-    cases: list[tuple[dict[str, Any], dict[str, Any], str]] = [
-        ({"m5": None}, {}, "has masses, but none of type 5"),
-        ({"v5": None}, {"overdensities": "200c", "length_unit": "Mpc/h", "mass_unit": "1e10 Msun/h"}, "PartType5"),
-        ({"m0": None, "m4": None, "m5": None}, {}, "the linked particles have masses, and the attached particles do not"),
-        ({"x4": np.full((3, 3), np.nan, "f4")}, {}, "NaN"),
-        ({"m0": np.array([1.0, -2.0])}, {}, "its mass is -2"),
-    ]
-    for changes, options, match in cases:
-        path = snapshot_file(tmp_path / "snap.hdf5", **changes)
-        with pytest.raises(ValueError, match=rf"{match}.*; use attach=\(\) to omit other types"):
-            halos(path, eps=1, min_members=2, **options)
-        with pytest.warns(RopewalkWarning, match="not read"):
-            halos(path, eps=1, min_members=2, attach="none", **options)
-
-
-def test_parts_of_a_snapshot_have_no_mean_separation(tmp_path: Path) -> None:
-    part = read_snapshot(snapshot_file(tmp_path / "snap.hdf5"), types=1, single_part=True)
-    for finder, options in (("fof", {"attach": ()}), ("fof", {}), ("hop", {}), (HOP(80, n_density=4, n_hop=4), {})):
-        with pytest.raises(ValueError, match="single_part: the mean separation .* give the linking length as eps"):
-            halos(part, finder=finder, **options)  # type: ignore[arg-type]
-    assert len(halos(part, eps=1, min_members=2)) == 2
-    with pytest.warns(RopewalkWarning, match="not read"):
-        halos(part, finder=HOP(80, n_density=4, n_hop=4), attach=(), min_members=2)
 
 
 def test_catalogues_are_not_pickled_and_say_so() -> None:

@@ -66,8 +66,6 @@ def integers(dtype: Any, value: int) -> Any:
 
 @pytest.mark.parametrize("name", POINTS)
 def test_points_that_would_be_rounded_are_refused(name: str) -> None:
-    if name == "plot.k_distances":
-        pytest.importorskip("matplotlib")
     inexact: list[Any] = [integers(np.int64, BIG + 1), integers(np.int64, -BIG - 1), integers(np.uint64, 2**64 - 1)]
     inexact += [integers(object, BIG + 1), integers(">i8", BIG + 1), integers(object, 10**30 + 1), integers(np.int64, BIG + 1).tolist()]
     if np.finfo(np.longdouble).nmant > 52:

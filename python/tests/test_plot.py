@@ -1,9 +1,13 @@
-"""Figures: the contents of axes. PICTURES=folder saves them for inspection."""
+"""Figures: formats, texts and errors. They are compared with those of the program where it is built."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+import re
+import struct
+import subprocess
+import sys
+import xml.etree.ElementTree
 from pathlib import Path
 from typing import Any
 
@@ -11,13 +15,9 @@ import numpy as np
 import pytest
 
 import ropewalk
-from ropewalk import halos, k_distances, plot, sample
+from halos_program import P3M, program
+from ropewalk import DBSCAN, HDBSCAN, Mesh, halos, k_distances, plot, read_snapshot, sample
 
-matplotlib = pytest.importorskip("matplotlib")
-matplotlib.use("Agg")
-from matplotlib import pyplot  # noqa: E402
-
-ROOT = Path(__file__).parents[2]
 N, SIDE = 5_000, 20.0
 MASS = 0.3 * 27.7536627 * SIDE**3 / N
 
@@ -28,105 +28,103 @@ def catalog() -> ropewalk.HaloCatalog:
     return halos(x, masses=MASS, box_size=SIDE, omega_m=0.3, h=0.7, redshift=0, overdensities="200c", profiles=2)
 
 
-@pytest.fixture(autouse=True)
-def pictures(request: pytest.FixtureRequest) -> Iterator[None]:
-    yield
-    folder = os.environ.get("PICTURES")
-    for number in pyplot.get_fignums():
-        if folder:
-            pyplot.figure(number).savefig(os.path.join(folder, f"{request.node.name}_{number}.png"), dpi=80)
+def texts(figure: ropewalk.Figure) -> str:
+    """Returns all texts of a figure, after a check that its SVG is well-formed."""
+    root = xml.etree.ElementTree.fromstring(figure.svg())
+    return " | ".join("".join(element.itertext()) for element in root.iter() if element.tag.endswith("text"))
+
+
+def size(png: bytes) -> tuple[int, int]:
+    assert png[:8] == b"\x89PNG\r\n\x1a\n"
+    return struct.unpack(">II", png[16:24])  # type: ignore[return-value]
+
+
+def blobs() -> tuple[Any, Any]:
+    x = np.random.default_rng(0).normal(np.repeat([[0, 0], [5, 5], [0, 5]], 100, axis=0), 0.5)
+    return x, np.repeat([0, 1, -1], 100)
+
+
+def test_formats_and_files(tmp_path: Path) -> None:
+    figure = plot.k_distances(sample.mock_halos(500), 4)
+    assert size(figure.png(dpi=72))[0] == 720 and figure.pdf().startswith(b"%PDF")
+    assert repr(figure) == f"Figure({figure.title!r})" and figure.title in texts(figure)
+    for name, start in (("a.png", b"\x89PNG"), ("a.PDF", b"%PDF"), ("a.svg", b"<svg")):
+        figure.save(tmp_path / name)
+        assert (tmp_path / name).read_bytes().startswith(start)
+    with pytest.raises(ValueError, match=r"a.jpg: unknown extension; use .png or .svg or .pdf"):
+        figure.save(tmp_path / "a.jpg")
+    assert not (tmp_path / "a.jpg").exists()
+    for dpi, error in ((1e5, ValueError), (float("nan"), ValueError), ("72", TypeError)):
+        with pytest.raises(error, match="dpi"):
+            figure.png(dpi)  # type: ignore[arg-type]
+
+
+def test_a_notebook_shows_one_format() -> None:
+    x, labels = blobs()
+    vectors, image = plot.k_distances(x, 4), plot.clusters(x, labels)
+    assert vectors._repr_png_() is None and (vectors._repr_svg_() or "").startswith("<svg")
+    assert image._repr_svg_() is None and len(image._repr_png_() or b"") < 200_000
+
+
+def test_beside_other_plots() -> None:
+    pytest.importorskip("matplotlib").use("Agg")
+    from matplotlib import pyplot
+
+    _, (left, right) = pyplot.subplots(1, 2)
+    figure = plot.k_distances(sample.mock_halos(500), 4)
+    assert figure.on(right, dpi=72) is right and not left.images
+    height, width, _ = right.images[0].get_array().shape
+    assert (width, height) == size(figure.png(72)) and not right.axison
+    assert figure.on().images
     pyplot.close("all")
 
 
-def texts(ax: Any) -> str:
-    return f"{ax.get_xlabel()} | {ax.get_ylabel()}"
-
-
-def test_mass_function(catalog: ropewalk.HaloCatalog) -> None:
-    ax = plot.mass_function(catalog, bins=8)
-    assert "mass" in texts(ax) and "M$_\\odot$/h" in texts(ax) and "(Mpc/h)$^{-3}$" in texts(ax) and "comoving" in texts(ax)
-    x, y = ax.containers[0].lines[0].get_data()
-    mass = catalog["fof_halo_mass"]
-    edges = np.geomspace(mass.min(), mass.max(), 9)
-    edges[0], edges[-1] = 0.999 * edges[0], 1.001 * edges[-1]
-    counts = np.histogram(mass, edges)[0]
-    counts = counts[counts > 0]
-    width = np.log10(mass.max() / mass.min()) / 8
-    np.testing.assert_allclose(y, counts / width / SIDE**3, rtol=1e-6)
-    upper = ax.containers[0].lines[2][0].get_segments()
-    np.testing.assert_allclose([segment[1][1] for segment in upper], y * (1 + 1 / np.sqrt(counts)), rtol=1e-6)
-    own = pyplot.figure().subplots()
-    assert plot.mass_function(catalog, own, bins=[1e3, 1e4, 1e5], volume=1.0) is own
-    none = halos(np.zeros((0, 3)), box_size=1)
-    assert plot.mass_function(none) is not None
-
-
-def test_mass_function_of_all_types() -> None:
-    path = ROOT / "tests" / "data" / "snapshots" / "gizmo.hdf5"
-    if not path.is_file():
-        pytest.skip("tests/data/snapshots is not there")
-    catalog = halos(path, linking_length=1.0, min_members=2)
-    total = catalog["fof_halo_mass_total"]
-    assert (total > catalog["fof_halo_mass"]).any()
-    largest = total.max()
-    ax = plot.mass_function(catalog, bins=[0.999 * largest, 1.001 * largest], volume=1.0)
-    assert len(ax.containers[0].lines[0].get_ydata()) == 1
-
-
-def test_mass_function_of_subhalos() -> None:
-    catalog = halos(sample.mock_halos(N), box_size=1, finder="adaptahop")
-    ax = plot.mass_function(catalog)
-    drawn = ax.containers[0].lines[0].get_ydata()
-    assert len(drawn) > 0 and "unit of the particles" in texts(ax)
-
-
-def test_projection(catalog: ropewalk.HaloCatalog) -> None:
-    x = sample.mock_halos(N, box_size=SIDE)
-    ax = plot.projection(x, catalog, pixels=128)
-    assert texts(ax) == "x [Mpc/h, comoving] | y [Mpc/h, comoving]" and ax.get_xlim() == (0, SIDE)
-    assert len(ax.patches) == min(50, int(np.isfinite(catalog["sod_halo_r200c"]).sum()))
-    assert ax.images[0].get_array().max() > 1
-    alone = plot.projection(x, slab=(0, 5), axis="x", pixels=64)
-    shown = alone.images[0].get_array()
-    assert texts(alone) == "y | z" and (shown[shown >= 1]).sum() == ((x[:, 0] <= 5) & (x[:, 0] >= 0)).sum()
-    with pytest.raises(ValueError, match="axis is 'w'"):
-        plot.projection(x, axis="w")  # type: ignore[arg-type]
-    assert plot.projection(np.zeros((0, 3))) is not None
-
-
-def test_profile(catalog: ropewalk.HaloCatalog) -> None:
-    ax = plot.profile(catalog, 0)
-    assert "radius [Mpc/h, comoving]" in texts(ax) and "density" in texts(ax)
-    shells = catalog.profiles
-    assert shells is not None
-    rows = shells[(shells["fof_halo_tag"] == catalog["fof_halo_tag"][0]) & (shells["shell_count"] > 0)]
-    np.testing.assert_array_equal(ax.containers[0].lines[0].get_ydata(), rows["shell_density"])
-    with pytest.raises(ValueError, match="halo 2 has no profile; 2 halos have one"):
-        plot.profile(catalog, 2)
-    with pytest.raises(ValueError, match="profiles=1"):
-        plot.profile(halos(np.zeros((30, 3)), eps=1), 0)
-
-
 def test_clusters() -> None:
-    x = np.random.default_rng(0).normal(np.repeat([[0, 0], [5, 5], [0, 5]], 100, axis=0), 0.5)
-    labels = np.repeat([0, 1, -1], 100)
-    ax = plot.clusters(x, labels)
-    assert [len(drawn.get_offsets()) for drawn in ax.collections] == [100, 200]
-    assert [drawn.get_label() for drawn in ax.collections] == ["noise: 100", "clusters: 2"]
-    assert plot.clusters(np.zeros((0, 2)), []).collections is not None
-    with pytest.raises(ValueError, match="labels has the shape"):
-        plot.clusters(x, labels[:5])
+    x, labels = blobs()
+    figure = plot.clusters(x, labels, title="three blobs")
+    assert figure.title == "three blobs" and "100 noise" in texts(figure)
+    assert plot.clusters(x, labels).title == "300 points, 2 clusters"
+    # As in scikit-learn, an infinite coordinate has the label -2 and NaN -3.
+    x[0], x[1] = np.inf, np.nan
+    assert plot.clusters(x, HDBSCAN(min_cluster_size=20).fit(x)).title == "HDBSCAN*: 298 points, 3 clusters"
+    # Labels of a selection may be larger than the number of points.
+    assert plot.clusters(x[2:5], [900, 7, -1]).title == "3 points, 2 clusters"
+    # Labels may have gaps.
+    assert plot.clusters(x[2:7], [4, 4, 1, -1, 1]).title == "5 points, 2 clusters"
+    assert plot.clusters(np.zeros((0, 2)), []).png()
+    x, _ = blobs()
+    own = plot.clusters(x, DBSCAN(eps=0.5).fit(x))
+    assert own.title.startswith("DBSCAN: 300 points") and "eps 0.5, min_samples 5" in texts(own)
+    for wrong in (labels[:5], labels + 0.5, labels[:, None]):
+        with pytest.raises(ValueError, match="labels has the shape"):
+            plot.clusters(x, wrong)
+    with pytest.raises(ValueError, match="not fitted"):
+        plot.clusters(x, DBSCAN())
+    with pytest.raises(ValueError, match="axes is 2; it must be at most 1"):
+        plot.clusters(x, labels, axes=(0, 2))
+
+
+def test_a_condensed_tree() -> None:
+    x, _ = blobs()
+    figure = plot.condensed_tree(HDBSCAN(min_cluster_size=20).fit(x))
+    assert figure.title == "HDBSCAN*: 300 points, 3 clusters" and figure.title in texts(figure)
+    with pytest.raises(ValueError, match="not fitted"):
+        plot.condensed_tree(HDBSCAN())
 
 
 def test_k_distances() -> None:
     x = sample.mock_halos(500)
-    ax = plot.k_distances(x, 4, box_size=1)
-    np.testing.assert_array_equal(ax.lines[0].get_ydata(), k_distances(x, 4, box_size=1)[::-1])
+    assert "500 points" in texts(plot.k_distances(x, 4, box_size=1))
+    # Of two blobs in noise, about the points of the blobs are core at the knee.
+    random = np.random.default_rng(0)
+    clear = np.concatenate([random.normal(0, 0.01, (500, 2)), random.normal(1, 0.01, (400, 2)), random.uniform(-3, 3, (100, 2))])
+    share = re.search(r"at the knee, (\d+\.\d)% are core with min_samples = 5", plot.k_distances(clear, 4).title)
+    assert share is not None and 85 < float(share[1]) < 93
     spatial = pytest.importorskip("scipy.spatial")
     expected = np.sort(spatial.cKDTree(x.astype(float), boxsize=1.0).query(x.astype(float), 5)[0][:, 4])
     np.testing.assert_allclose(k_distances(x, 4, box_size=1), expected, rtol=1e-12)
     assert k_distances(x, 500).size == 0
-    assert plot.k_distances(x, 500) is not None
+    assert plot.k_distances(x, 500).svg()
     assert k_distances(x, 2**60).size == k_distances(x, 0).size == 0
     for wrong in (-1, -7):
         with pytest.raises(ValueError, match="k is"):
@@ -135,10 +133,100 @@ def test_k_distances() -> None:
         k_distances(x, 1.5)  # type: ignore[arg-type]
 
 
-def test_dendrogram() -> None:
+def test_a_mass_function(catalog: ropewalk.HaloCatalog) -> None:
+    shown = texts(plot.mass_function(catalog))
+    for word in (f"{len(catalog)} halos of 20 or more particles", "redshift 0", "Mpc", "Warren et al. 2006", "Tinker et al. 2008"):
+        assert word in shown, shown
+    alone = halos(sample.mock_halos(N, box_size=SIDE), box_size=SIDE)
+    assert "Warren" not in texts(plot.mass_function(alone)) and "particles" in texts(plot.mass_function(alone))
+    assert plot.mass_function(halos(np.zeros((0, 3)), box_size=1)).svg()
+
+
+def test_profiles(catalog: ropewalk.HaloCatalog) -> None:
+    shown = texts(plot.profiles(catalog))
+    tags = catalog["fof_halo_tag"]
+    assert f"1: halo {tags[0]}" in shown and f"2: halo {tags[1]}" in shown and "R200c" in shown
+    one = texts(plot.profiles(catalog, 1))
+    assert f"halo {tags[1]}" in one and f"halo {tags[0]} " not in one
+    with pytest.raises(ValueError, match="halo 2 has no profile; 2 halos have one"):
+        plot.profiles(catalog, [0, 2])
+    with pytest.raises(IndexError, match="there is no halo -999"):
+        plot.profiles(catalog, -999)
+    with pytest.raises(ValueError, match="profiles=10"):
+        plot.profiles(halos(np.zeros((30, 3)), eps=1))
+
+
+def test_a_projection(catalog: ropewalk.HaloCatalog) -> None:
+    x = sample.mock_halos(N, box_size=SIDE)
+    figure = plot.projection(x, catalog)
+    assert size(figure.png()) == (1240, 1130) and f"5,000 particles, {len(catalog)} halos, redshift 0" in texts(figure)
+    assert "x" in texts(figure) and "Mpc" in texts(figure)
+    # The picture of a slab has the particles of the slab only, also across the faces of the box.
+    shifted = (x + [0, 0, 4]) % SIDE
+    whole, moved = (plot.projection(own, box_size=SIDE, slab=ends).png() for own, ends in ((x, (-2, 2)), (shifted, (2, 6))))
+    empty = plot.projection(x[:0], box_size=SIDE).png()
+    assert whole != empty and abs(len(whole) - len(moved)) < 0.05 * len(whole)
+    along = texts(plot.projection(x, axis="x"))
+    assert " y " in along and " z " in along and re.search(r"only \S{1,6} ≤ x ≤ \S{1,6} .*5,000 particles", along), along
+    assert plot.projection(np.ones((3, 3)), axis="y").png() and plot.projection(x[:0], axis="y").png()
+    with pytest.raises(ValueError, match="axis is 'w'"):
+        plot.projection(x, axis="w")  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match="the catalogue is of 5000"):
+        plot.projection(x[:10], catalog)
+    with pytest.raises(ValueError, match="2 coordinates"):
+        plot.projection(x[:, :2])
+
+
+def test_subhalos(catalog: ropewalk.HaloCatalog) -> None:
+    nested = halos(sample.mock_halos(N), box_size=1, finder="adaptahop")
+    shown = texts(plot.subhalos(nested))
+    assert f"halo 0: {len(nested.members(0)):,} particles" in shown
+    with pytest.raises(ValueError, match="by friends of friends have no subhalos"):
+        plot.subhalos(catalog)
+
+
+def test_a_mesh(tmp_path: Path) -> None:
+    figure = plot.mesh(Mesh(np.eye(3), [[0, 1, 2]]), width=64, height=48)
+    assert size(figure.png()) == size(figure._repr_png_() or b"") == (64, 48)
+    with pytest.raises(ValueError, match="use png"):
+        figure.svg()
+    with pytest.raises(ValueError, match="use .png"):
+        figure.save(tmp_path / "mesh.svg")
+    with pytest.raises(ValueError, match="width"):
+        plot.mesh(Mesh(np.eye(3), [[0, 1, 2]]), width=0)
+
+
+def test_a_dendrogram() -> None:
     hierarchy = pytest.importorskip("scipy.cluster.hierarchy")
+    pytest.importorskip("matplotlib").use("Agg")
+    from matplotlib import pyplot
+
     x = np.random.default_rng(0).normal(size=(200, 2))
     ax = plot.dendrogram(hierarchy.linkage(x, "single"))
-    assert len(ax.collections) > 0 and "distance" in texts(ax)
+    assert len(ax.collections) > 0 and "distance" in ax.get_ylabel()
     with pytest.raises(ValueError, match=r"\(n - 1, 4\)"):
         plot.dendrogram(np.zeros((3, 2)))
+    pyplot.close("all")
+
+
+@pytest.mark.skipif(not P3M.is_file(), reason="data/p3m_64.gadget2 is not there")
+def test_figures_are_those_of_the_program(tmp_path: Path) -> None:
+    """The same curve and circles: everything except the heading, which names the options of the program."""
+    out = tmp_path / "out"
+    options = ["--units", "h", "--subsample", "0.1", "--format", "svg", "--out", str(out)]
+    subprocess.run([program(), "halos", str(P3M), *options], check=True, capture_output=True)
+    snapshot = read_snapshot(P3M, subsample=0.1)
+    catalog = halos(snapshot, units="h")
+    curves = set(re.findall(r' d="[^"]*"', (out / "mass_function.svg").read_text()))
+    assert len(curves) > 5 and curves == set(re.findall(r' d="[^"]*"', plot.mass_function(catalog).svg()))
+    circles = re.findall(r'<circle [^>]*r="[^"]*"[^>]*>', (out / "projection.svg").read_text())
+    own = re.findall(r'<circle [^>]*r="[^"]*"[^>]*>', plot.projection(snapshot, catalog).svg())
+    assert len(own) > 10 and own == circles
+
+
+def test_all_functions_work_without_matplotlib(tmp_path: Path) -> None:
+    (tmp_path / "matplotlib.py").write_text("raise ImportError('matplotlib is not here')\n")
+    code = "import ropewalk; print(len(ropewalk.plot.k_distances(ropewalk.sample.mock_halos(300), 4).png()))"
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(tmp_path), str(Path(ropewalk.__file__).parents[1])])}
+    done = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, cwd=tmp_path)
+    assert done.returncode == 0 and int(done.stdout) > 1000, done.stderr

@@ -28,9 +28,9 @@ def reads(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, ...]]:
     made: list[tuple[str, ...]] = []
     read = _native.read_particles
 
-    def count(path: str, settings: Any, positions: bool, others: list[str], n_jobs: int | None) -> _native.Particles:
+    def count(path: str, settings: Any, positions: bool, others: list[str], n_jobs: int | None, report: Any) -> _native.Particles:
         made.append(("positions",) * positions + tuple(others))
-        return read(path, settings, positions, others, n_jobs)
+        return read(path, settings, positions, others, n_jobs, report)
 
     monkeypatch.setattr(_native, "read_particles", count)
     return made

@@ -10,6 +10,7 @@ from ropewalk import (
     HOP,
     AdaptaHOP,
     Bvh,
+    Figure,
     FriendsOfFriends,
     Groups,
     HaloCatalog,
@@ -19,6 +20,7 @@ from ropewalk import (
     InverseDistance,
     Lists,
     Mesh,
+    MeshData,
     MovingLeastSquares,
     NearestNeighbors,
     NearestTriangles,
@@ -33,6 +35,7 @@ from ropewalk import (
     hop,
     linkage,
     minimum_spanning_tree,
+    plot,
     set_threads,
     threads,
 )
@@ -101,6 +104,11 @@ def main() -> None:
     assert values.shape == (5, 3) and interpolator.gradient(X[:, 0]).shape == (5, 3) and (interpolator.degrees == 1).all()
     gathered = Sph(k=8).gather(X, X[:5]).apply(X[:, 0])
     assert gathered.shape == InverseDistance().interpolate(X, X[:, 0], X[:5]).shape == (5,)
+
+    figure: Figure = plot.clusters(X, clusters)
+    picture: bytes = figure.png(dpi=72)
+    assert picture.startswith(b"\x89PNG") and plot.k_distances(X, 4).svg().startswith("<svg")
+    assert len(Mesh(MeshData(np.eye(3), np.array([[0, 1, 2]], np.uint32)))) == 1
 
     spanned: SpanningTree = minimum_spanning_tree(X)
     cut: NDArray[np.int32] = spanned.cut(0.3)

@@ -3,7 +3,7 @@
 use std::io::Write as _;
 use std::path::Path;
 
-use rayon::prelude::*;
+use ropewalk_table::knee;
 
 use super::args::Kdist as Args;
 use super::failure::Failure;
@@ -16,11 +16,6 @@ use super::threads::start_threads;
 
 /// The percentiles that are printed.
 const QUANTILES: [usize; 10] = [1, 5, 10, 25, 50, 75, 90, 95, 99, 100];
-/// The percentile of the non-zero distances at which the chord starts.
-const CHORD: usize = 5;
-/// The minimum depth of a knee below the chord, as a fraction of the chord's height. Two moons in noise have a depth
-/// of 0.58, blobs 0.41. Galaxies, whose density has no gap, have 0.14; there the formula finds the emptiest voids.
-const LEAST_DEPTH: f64 = 0.2;
 pub fn run(args: &Args) -> Result<String, Failure> {
     start_threads(args.points.threads)?;
     if args.k == 0 {
@@ -88,37 +83,4 @@ pub fn run(args: &Args) -> Result<String, Failure> {
         summary.value(&format!("distance_{percent}_percent"), distance);
     }
     summary.close(&phases, outputs, &targets, args.points.json.as_ref())
-}
-
-/// Returns the indices at which the chord of the ascending distances starts and which lies farthest below it, on a
-/// logarithmic axis. `None` if the curve hardly bends.
-fn knee(sorted: &[f64]) -> Option<[usize; 2]> {
-    let zeros = sorted.partition_point(|&distance| distance <= 0.0);
-    let start = zeros + (sorted.len() - zeros) * CHORD / 100;
-    let end = sorted.len().checked_sub(1)?;
-    let (from, to) = (sorted.get(start)?.ln(), sorted.get(end)?.ln());
-    let run = end.checked_sub(start).filter(|&run| run > 0)? as f64;
-    let depth = |rank: usize| from + (to - from) * (rank - start) as f64 / run - sorted[rank].ln();
-    // Ties go to the lowest rank, so that the result does not depend on the number of threads.
-    let deepest = (start..=end).into_par_iter().map(|rank| (depth(rank), rank));
-    let (depth, rank) = deepest.reduce_with(|a, b| if b.0 > a.0 || (b.0 == a.0 && b.1 < a.1) { b } else { a })?;
-    (depth > LEAST_DEPTH * (to - from)).then_some([start, rank])
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_knee_is_where_the_curve_turns() {
-        let bend: Vec<f64> = (0..100).map(|i| if i < 90 { 1.0 } else { 1.0 + f64::from(i - 89) }).collect();
-        assert_eq!(knee(&bend), Some([5, 89]));
-        let with_copies: Vec<f64> = [0.0; 50].into_iter().chain(bend).collect();
-        assert_eq!(knee(&with_copies), Some([55, 139]));
-        for straight in [vec![], vec![0.0; 9], vec![3.0], vec![2.0; 40], (1..50).map(|i| 1.1f64.powi(i)).collect()] {
-            assert_eq!(knee(&straight), None);
-        }
-        let hollow: Vec<f64> = (1..50).map(|i| f64::from(i).sqrt()).collect();
-        assert_eq!(knee(&hollow), None);
-    }
 }

@@ -1,0 +1,83 @@
+"""Triangles of files and of the meshes of other packages."""
+
+from __future__ import annotations
+
+import os
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ropewalk import _native
+from ropewalk._types import Floats
+
+
+class MeshData(NamedTuple):
+    """The triangles of a file, as returned by `read_mesh` and accepted by `Mesh`.
+
+    Attributes
+    ----------
+    vertices : ndarray of shape (n, 3)
+        The vertices: ``float32`` from STL, and from PLY with coordinates of type ``float``; otherwise ``float64``.
+
+    faces : ndarray of uint32, shape (faces, 3)
+        The corners of each triangle as indices into the vertices.
+
+    Examples
+    --------
+    >>> from ropewalk import Mesh, MeshData
+    >>> data = MeshData([[0.0, 0.0, 0.0], [1.0, 0.0, 0.0], [0.0, 1.0, 0.0]], [[0, 1, 2]])
+    >>> Mesh(*data)
+    Mesh(faces=1, vertices=3, dtype=float64)
+    """
+
+    vertices: Floats
+    faces: NDArray[np.uint32]
+
+
+def read_mesh(path: str | os.PathLike[str]) -> MeshData:
+    """Reads the triangles of an OBJ, PLY or STL file. The format is recognized by content, not by name.
+
+    Parameters
+    ----------
+    path : str or path-like
+        The file.
+
+    Returns
+    -------
+    MeshData
+        ``vertices`` and ``faces`` for `Mesh`. Polygons are split into triangle fans around their first corner. STL files have no shared
+        vertices: corners with equal coordinates are merged. The parts of an OBJ file become one mesh.
+
+    Raises
+    ------
+    OSError
+        If the file cannot be read.
+
+    ValueError
+        If the format is unknown, or the file is truncated, inconsistent, or refers to a vertex that does not exist.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> from ropewalk import Mesh, read_mesh
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = pathlib.Path(folder, "square.obj")
+    ...     _ = path.write_text("v 0 0 0\\nv 1 0 0\\nv 1 1 0\\nv 0 1 0\\nf 1 2 3 4\\n")
+    ...     data = read_mesh(path)
+    >>> data.faces.tolist(), Mesh(*data)
+    ([[0, 1, 2], [0, 2, 3]], Mesh(faces=2, vertices=4, dtype=float64))
+    """
+    return MeshData(*_native.read_mesh(os.fspath(path)))
+
+
+def parts(mesh: Any) -> tuple[Any, Any]:
+    """Returns the vertices and the triangles of a mesh of trimesh, Open3D or this package, by the names of its attributes."""
+    for name in ("faces", "triangles"):
+        if hasattr(mesh, "vertices") and hasattr(mesh, name):
+            return mesh.vertices, getattr(mesh, name)
+    if hasattr(mesh, "geometry"):
+        raise TypeError(f"a {type(mesh).__name__} may have several meshes; join them first, in trimesh by scene.to_mesh()")
+    raise TypeError(
+        f"Mesh() needs vertices and faces, or an object with both, such as a mesh of trimesh or Open3D; got only a {type(mesh).__name__}"
+    )
