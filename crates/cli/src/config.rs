@@ -1,0 +1,97 @@
+//! `ropewalk halos --config` and `--write-config`: files with the options of a run.
+//!
+//! Both follow from the definition of the command line. The options of a file are inserted as arguments before those
+//! that are given, so that they are parsed and checked in the same way.
+
+mod read;
+mod write;
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+use clap::error::{ContextKind, ContextValue};
+use clap::parser::ValueSource;
+use clap::{Arg, ArgMatches, Command, FromArgMatches};
+
+use super::args::{self, Args};
+use super::help;
+use read::ConfigFile;
+pub use write::{check, write};
+
+/// The subcommand that has files of options.
+const HALOS: &str = "halos";
+/// The key of the snapshots, which have no long name.
+const SNAPSHOT: &str = "snapshot";
+
+/// An error in the arguments.
+pub enum ParseError {
+    /// An error of the parser, or a request for help.
+    Clap(clap::Error),
+    /// An error in the file of options.
+    File(String),
+}
+
+/// Parses the arguments, with the options of the file of `--config` if there is one.
+pub fn parse(arguments: Vec<OsString>) -> Result<Args, ParseError> {
+    let file = ConfigFile::find(&arguments).map_err(ParseError::File)?;
+    let arguments = file.as_ref().map_or(arguments.clone(), |file| file.insert(arguments));
+    let parsed = help::command().try_get_matches_from(arguments).and_then(|matches| {
+        let mut args = Args::from_arg_matches(&matches).map_err(|error| error.format(&mut help::command()))?;
+        if let (args::Command::Halos(halos), Some(given)) = (&mut args.command, matches.subcommand_matches(HALOS)) {
+            halos.config_text =
+                if halos.write_config.is_some() { write::text(&halos_command(), given) } else { String::new() };
+        }
+        Ok(args)
+    });
+    parsed.map_err(|error| match (&file, invalid_option(&error)) {
+        (Some(file), Some(option)) => match file.place(&option) {
+            Some(place) => {
+                ParseError::File(format!("{place}: {}", super::usage::message(&error).trim_start_matches("error: ")))
+            }
+            None => ParseError::Clap(error),
+        },
+        _ => ParseError::Clap(error),
+    })
+}
+
+/// Returns the name of the option that an error is about, as `--eps`.
+fn invalid_option(error: &clap::Error) -> Option<String> {
+    match error.get(ContextKind::InvalidArg)? {
+        ContextValue::String(shown) => shown.split([' ', '=']).next().map(String::from),
+        _ => None,
+    }
+}
+
+/// Returns the complete definition of `ropewalk halos`.
+fn halos_command() -> Command {
+    let mut command = help::command();
+    command.build();
+    command.find_subcommand(HALOS).cloned().unwrap_or_default()
+}
+
+/// Returns the key of an argument in files; `None` if files do not have it.
+fn key(arg: &Arg) -> Option<&str> {
+    match arg.get_long() {
+        Some("config" | "write-config" | "help" | "version") => None,
+        None => arg.is_positional().then_some(SNAPSHOT),
+        name => name,
+    }
+}
+
+/// Returns `true` if the argument is on the command line, or in the file whose options were inserted.
+fn is_given(matches: &ArgMatches, arg: &Arg) -> bool {
+    matches.value_source(arg.get_id().as_str()) == Some(ValueSource::CommandLine)
+}
+
+/// Returns `true` if another given option excludes the argument.
+fn is_excluded(command: &Command, matches: &ArgMatches, arg: &Arg) -> bool {
+    let excludes =
+        |a: &Arg, b: &Arg| command.get_arg_conflicts_with(a).iter().any(|other| other.get_id() == b.get_id());
+    let others = command.get_arguments().filter(|other| other.get_id() != arg.get_id());
+    others.filter(|other| is_given(matches, other)).any(|other| excludes(arg, other) || excludes(other, arg))
+}
+
+/// Describes a line of a file of options in messages.
+fn place(path: &PathBuf, line: usize) -> String {
+    format!("{}: line {line}", path.display())
+}
