@@ -3,25 +3,20 @@
 //! Both follow from the definition of the command line. The options of a file are inserted as arguments before those
 //! that are given, so that they are parsed and checked in the same way.
 
+mod definition;
 mod read;
 mod write;
 
 use std::ffi::OsString;
-use std::path::PathBuf;
 
 use clap::error::{ContextKind, ContextValue};
-use clap::parser::ValueSource;
-use clap::{Arg, ArgMatches, Command, FromArgMatches};
+use clap::FromArgMatches;
 
 use super::args::{self, Args};
 use super::help;
+use definition::{HALOS, halos_command};
 use read::ConfigFile;
 pub use write::{check, write};
-
-/// The subcommand that has files of options.
-const HALOS: &str = "halos";
-/// The key of the snapshots, which have no long name.
-const SNAPSHOT: &str = "snapshot";
 
 /// An error in the arguments.
 pub enum ParseError {
@@ -60,38 +55,4 @@ fn invalid_option(error: &clap::Error) -> Option<String> {
         ContextValue::String(shown) => shown.split([' ', '=']).next().map(String::from),
         _ => None,
     }
-}
-
-/// Returns the complete definition of `ropewalk halos`.
-fn halos_command() -> Command {
-    let mut command = help::command();
-    command.build();
-    command.find_subcommand(HALOS).cloned().unwrap_or_default()
-}
-
-/// Returns the key of an argument in files; `None` if files do not have it.
-fn key(arg: &Arg) -> Option<&str> {
-    match arg.get_long() {
-        Some("config" | "write-config" | "help" | "version") => None,
-        None => arg.is_positional().then_some(SNAPSHOT),
-        name => name,
-    }
-}
-
-/// Returns `true` if the argument is on the command line, or in the file whose options were inserted.
-fn is_given(matches: &ArgMatches, arg: &Arg) -> bool {
-    matches.value_source(arg.get_id().as_str()) == Some(ValueSource::CommandLine)
-}
-
-/// Returns `true` if another given option excludes the argument.
-fn is_excluded(command: &Command, matches: &ArgMatches, arg: &Arg) -> bool {
-    let excludes =
-        |a: &Arg, b: &Arg| command.get_arg_conflicts_with(a).iter().any(|other| other.get_id() == b.get_id());
-    let others = command.get_arguments().filter(|other| other.get_id() != arg.get_id());
-    others.filter(|other| is_given(matches, other)).any(|other| excludes(arg, other) || excludes(other, arg))
-}
-
-/// Describes a line of a file of options in messages.
-fn place(path: &PathBuf, line: usize) -> String {
-    format!("{}: line {line}", path.display())
 }

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use clap::{Arg, ArgAction, Command};
 use toml::de::{DeTable, DeValue};
 
-use super::{HALOS, SNAPSHOT, halos_command, is_excluded, is_given, key, place};
+use super::definition::{HALOS, SNAPSHOT, halos_command, is_excluded, is_given, key, place};
 use crate::help;
 
 /// A file of options, as arguments.

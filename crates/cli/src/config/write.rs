@@ -7,7 +7,7 @@ use std::path::Path;
 use clap::{Arg, ArgAction, ArgMatches, Command};
 use toml::Value;
 
-use super::{is_excluded, is_given, key};
+use super::definition::{is_excluded, is_given, key};
 use crate::args::Halos;
 use crate::failure::Failure;
 use crate::outputs::Outputs;
