@@ -15,6 +15,7 @@ use rayon::prelude::*;
 
 use crate::cancel::{CallFlags, check};
 use crate::memory::{collected, with_capacity, zeroed};
+use crate::phases::{LoopProgress, begin_loop};
 pub use parts::fold_tasks;
 pub(crate) use parts::{Part, for_parts};
 pub(crate) use scratch_pool::ScratchPool;
@@ -22,7 +23,12 @@ pub(crate) use scratch_pool::ScratchPool;
 /// Calls `task` with consecutive ranges of `size` indices, the last one shorter, that cover `0..n`.
 pub(crate) fn for_tasks(n: usize, size: usize, task: &(dyn Fn(Range<usize>) + Sync)) {
     let (flags, _waiting) = CallFlags::pass_to_tasks();
-    (0..n.div_ceil(size)).into_par_iter().for_each(|at| flags.during(|| task(at * size..((at + 1) * size).min(n))));
+    let tasks = n.div_ceil(size);
+    let progress = begin_loop(tasks);
+    (0..tasks).into_par_iter().for_each(|at| {
+        flags.during(|| task(at * size..((at + 1) * size).min(n)));
+        progress.iter().for_each(LoopProgress::end_task);
+    });
 }
 
 /// Calls `task` with consecutive ranges of `size` indices that cover `0..n`, in reverse order.

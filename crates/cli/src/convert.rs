@@ -1,7 +1,5 @@
 //! `ropewalk convert`: converts a snapshot to another format.
 
-use std::io::Write;
-
 use ropewalk_io::{Format, ReadOptions, Role, Snapshot, SnapshotFormat, TypeContents, inspect, write_snapshot};
 
 use super::args::Convert as Args;
@@ -9,7 +7,7 @@ use super::failure::Failure;
 use super::input::{self, STANDARD_INPUT};
 use super::outputs::Outputs;
 use super::phases::Phases;
-use super::stdout::{Closed, is_closed_pipe};
+use super::stdout::{Closed, is_closed_pipe, print_beside, shown};
 use super::text::grouped;
 use super::threads::start_threads;
 
@@ -59,8 +57,7 @@ pub fn run(args: &Args) -> Result<String, Failure> {
     }
     let report = report(args, &snapshot, format);
     if is_stdout {
-        // If the report cannot be printed, there is no other place for it.
-        _ = std::io::stderr().write_all(report.as_bytes());
+        print_beside(&report);
         return Ok(String::new());
     }
     Ok(report)
@@ -68,8 +65,7 @@ pub fn run(args: &Args) -> Result<String, Failure> {
 
 fn report(args: &Args, snapshot: &Snapshot, format: SnapshotFormat) -> String {
     let (n, from) = (grouped(snapshot.points.len() as u64), args.input.display());
-    let mut report =
-        format!("{n} particles of {from} ({}) are in {} ({format})\n", snapshot.format, args.out.display());
+    let mut report = format!("{n} particles of {from} ({}) are in {} ({format})\n", snapshot.format, shown(&args.out));
     for note in &snapshot.notes {
         report += &format!("note: {note}\n");
     }
@@ -84,14 +80,37 @@ fn report(args: &Args, snapshot: &Snapshot, format: SnapshotFormat) -> String {
         report += &format!("note: unread fields are left out: {}\n", fields.join(", "));
     }
     let mut left_out = format.lacks(snapshot);
-    if format == SnapshotFormat::Npy {
-        // These are not read.
-        left_out.insert(0, "velocities, ids and masses");
-    }
+    let unread = if format == SnapshotFormat::Npy { unread_particle_data(args, snapshot.format) } else { vec![] };
+    left_out.splice(0..0, unread);
     if !left_out.is_empty() {
         report += &format!("{format} cannot store {}\n", left_out.join(", "));
     }
     report
+}
+
+/// Returns which of velocities, ids and masses the input has. They are not read for an array of positions.
+fn unread_particle_data(args: &Args, format: Format) -> Vec<&'static str> {
+    if format == Format::Npy {
+        return vec![];
+    }
+    if args.input.as_os_str() == STANDARD_INPUT {
+        return vec!["velocities, ids and masses, if the input has them"];
+    }
+    let options = ReadOptions::default().columns(args.coordinates.iter().cloned());
+    let Ok(contents) = inspect(&args.input, &options) else { return vec![] };
+    let kinds: Vec<&TypeContents> = contents.types.iter().filter(|kind| is_wanted(args, kind)).collect();
+    let has = |role: Role| kinds.iter().any(|kind| kind.fields.iter().any(|field| field.role == role));
+    let all = [
+        (has(Role::Velocity), "velocities"),
+        (has(Role::Id), "ids"),
+        (has(Role::Mass) || kinds.iter().any(|kind| kind.mass.is_some()), "masses"),
+    ];
+    all.into_iter().filter(|(is_there, _)| *is_there).map(|(_, name)| name).collect()
+}
+
+/// Returns `true` if particles of the type are converted.
+fn is_wanted(args: &Args, kind: &TypeContents) -> bool {
+    args.types.is_empty() || kind.particle_type.is_none_or(|number| args.types.contains(&number))
 }
 
 /// Returns the names of the fields that the reader of a snapshot ignores. Readers of tables list such columns in
@@ -103,10 +122,7 @@ fn unread_fields(args: &Args, format: Format) -> Vec<String> {
     }
     let options = ReadOptions::default().columns(args.coordinates.iter().cloned());
     let Ok(contents) = inspect(&args.input, &options) else { return vec![] };
-    let is_wanted = |kind: &&TypeContents| {
-        args.types.is_empty() || kind.particle_type.is_none_or(|number| args.types.contains(&number))
-    };
-    let fields = contents.types.iter().filter(is_wanted).flat_map(|kind| &kind.fields);
+    let fields = contents.types.iter().filter(|kind| is_wanted(args, kind)).flat_map(|kind| &kind.fields);
     let mut names: Vec<String> = vec![];
     for field in fields.filter(|field| field.role == Role::Other) {
         let name = field.name.escape_debug().to_string();

@@ -93,6 +93,10 @@ pub fn run(args: &Args) -> Result<String, Failure> {
     let (size, samples) = (args.min_cluster_size, hdbscan(args).samples(points.len()));
     summary.line("cluster size", format!("at least {}", grouped(size as u64)));
     summary.value("min_cluster_size", size);
+    if size > points.len() {
+        let points = grouped(n);
+        summary.line("note", format!("--min-cluster-size is more than the {points} points, so that all are noise"));
+    }
     summary.both("min_samples", grouped(samples as u64), samples);
     summary.both("clusters", grouped(labels.n_clusters() as u64), labels.n_clusters());
     summary.both("noise", share(noise, n), noise);

@@ -1,5 +1,5 @@
 //! The command line: `ropewalk halos`, `dbscan`, `hdbscan`, `kdist`, `knn`, `pairs`, `interpolate`, `emst`,
-//! `linkage`, `raycast`, `info`, `convert`, `sample` and `bench`.
+//! `linkage`, `raycast`, `info`, `convert`, `sample`, `bench`, `completions` and `man`.
 //!
 //! The program is a library with one public function because cargo compiles a library while its dependencies are
 //! still being compiled, but a binary only after them.
@@ -8,6 +8,7 @@ mod across;
 mod args;
 mod bench;
 mod centers;
+mod config;
 mod convert;
 mod dbscan;
 mod device;
@@ -29,8 +30,10 @@ mod outputs;
 mod periodic;
 mod phases;
 mod pictures;
+mod progress;
 mod raycast;
 mod sample;
+mod shell;
 mod output_units;
 mod signals;
 mod stdout;
@@ -40,39 +43,30 @@ mod threads;
 mod trees;
 mod universe;
 mod option_names;
+mod usage;
+mod verbosity;
 
 use std::process::ExitCode;
 
-use clap::FromArgMatches;
 use clap::error::ErrorKind;
 
-use args::{Args, usage_error};
+use args::Args;
+use config::ParseError;
 use failure::{Failure, one_line};
 use stdout::{Closed, print};
 use threads::start_threads;
 
 /// Runs the program on the arguments that it was started with.
 pub fn main() -> ExitCode {
-    let parsed = help::command()
-        .try_get_matches()
-        .and_then(|matches| Args::from_arg_matches(&matches).map_err(|error| error.format(&mut help::command())));
-    let args = match parsed {
+    let args = match config::parse(std::env::args_os().collect()) {
         Ok(args) => args,
-        // Without arguments: the help, as for `ropewalk --help`.
-        Err(error) if error.kind() == ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => {
-            eprint!("{}", error.render());
+        Err(ParseError::File(message)) => {
+            eprintln!("error: {}", one_line(&message));
             return ExitCode::from(2);
         }
-        Err(error) if error.use_stderr() => {
-            eprintln!("{}", one_line(&usage_error(&error)));
-            return ExitCode::from(2);
-        }
-        Err(help) => {
-            // If the help cannot be printed, neither can an error.
-            _ = help.print();
-            return ExitCode::SUCCESS;
-        }
+        Err(ParseError::Clap(error)) => return help_or_error(&error),
     };
+    args.verbosity.set();
     if across::uses_mpi(&args) {
         #[cfg(feature = "mpi")]
         return across::mpi::main(&args);
@@ -82,13 +76,35 @@ pub fn main() -> ExitCode {
             return ExitCode::FAILURE;
         }
     }
-    match run_in_memory(&args).and_then(|report| print(&report)) {
+    let is_shown = !verbosity::is_quiet() || args.command.reports_result();
+    let done = run_in_memory(&args).and_then(|report| if is_shown { print(&report) } else { Ok(()) });
+    match done {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) if error.is::<Closed>() => ExitCode::SUCCESS,
         Err(error) => {
             eprintln!("error: {}", one_line(&option_names::error(&error.to_string(), &args.command)));
             ExitCode::FAILURE
         }
+    }
+}
+
+/// Prints the help that was requested, or an error in the arguments.
+fn help_or_error(error: &clap::Error) -> ExitCode {
+    // Without arguments: the help, as for `ropewalk -h`.
+    if error.kind() == ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand {
+        eprint!("{}", error.render());
+        return ExitCode::from(2);
+    }
+    if error.use_stderr() {
+        eprintln!("{}", usage::message(error));
+        return ExitCode::from(2);
+    }
+    match error.print() {
+        Err(error) if error.kind() != std::io::ErrorKind::BrokenPipe => {
+            eprintln!("error: standard output: {error}");
+            ExitCode::FAILURE
+        }
+        _ => ExitCode::SUCCESS,
     }
 }
 
@@ -117,6 +133,8 @@ fn run(args: &Args) -> Result<String, Failure> {
         args::Command::Convert(args) => convert::run(args),
         args::Command::Sample(args) => sample::run(args),
         args::Command::Bench(args) => time_operations(args),
+        args::Command::Completions(args) => shell::completions(args),
+        args::Command::Man(args) => shell::man(args),
     }
 }
 
@@ -126,10 +144,13 @@ fn find_halos(args: &args::Halos) -> Result<String, Failure> {
     let devices = args.device.find()?;
     // Refuse invalid options before looking for any file.
     halos::options::runs(args, &args.out)?;
-    match devices[..] {
+    config::check(args)?;
+    let report = match devices[..] {
         [device] => halos::run(args, device),
         _ => across::on_devices(&args.device, &devices, |rank| across::halos::run(args, rank)),
-    }
+    }?;
+    config::write(args)?;
+    Ok(report)
 }
 
 /// Times operations on one device, or on several that share the work.

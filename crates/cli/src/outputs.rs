@@ -16,6 +16,7 @@ use ropewalk_io::AtomicFile;
 
 use super::failure::Failure;
 use super::signals;
+use super::stdout::shown;
 pub use column::{Column, PointsFormat, ending, picture_format, write_csv};
 pub use committed::{Committed, written};
 use folder::Folder;
@@ -119,7 +120,7 @@ impl Outputs {
         let target = target.as_ref();
         let file = self.files.iter_mut().find(|file| file.path() == target);
         let file = file.ok_or_else(|| format!("{}: not an output of this run", target.display()))?;
-        let failed = |error: &dyn Display| format!("{}: cannot write: {error}", target.display());
+        let failed = |error: &dyn Display| format!("{}: cannot write: {error}", shown(target));
         let mut written = write(file).map_err(|error| failed(&error));
         if file.is_stdout() {
             written = written.and_then(|()| file.flush().map_err(|error| failed(&error)));

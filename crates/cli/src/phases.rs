@@ -1,67 +1,79 @@
-//! The time and peak memory of each phase of a run, with a spinner or progress bar while it runs.
+//! The time and peak memory of each phase of a run, and its progress while it runs.
 
 use std::fmt::Write;
+use std::sync::Arc;
+use std::sync::atomic::Ordering::Relaxed;
 use std::time::{Duration, Instant};
 
-use indicatif::{ProgressBar, ProgressStyle};
+use ropewalk::phases::{LoopProgress, timed};
 use ropewalk_io::Progress;
 use serde_json::Value;
 
 use crate::memory::MEMORY;
+use crate::progress::{Bytes, Source, show};
+use crate::verbosity::{is_quiet, is_verbose};
 
 /// The phases so far: name, time, and peak memory in bytes.
 #[derive(Default)]
 pub struct Phases {
     rows: Vec<(&'static str, Duration, usize)>,
-    is_hidden: bool,
+    is_unshown: bool,
+    is_unmeasured: bool,
 }
 
 impl Phases {
     /// Returns the phases of a thread that runs the same phases as another. They are not shown, and their memory is
     /// not measured.
     pub fn hidden() -> Self {
-        Self { is_hidden: true, ..Self::default() }
+        Self { is_unshown: true, is_unmeasured: true, ..Self::default() }
     }
 
-    /// Runs `work` as a phase, with a spinner on standard error if that is a terminal. The times of phases with the
-    /// same name are added.
+    /// Returns the phases of a process that runs the same phases as another. They are not shown.
+    pub fn unshown() -> Self {
+        Self { is_unshown: true, ..Self::default() }
+    }
+
+    /// Runs `work` as a phase, and shows its progress: the share of each of its parallel loops. The times of phases
+    /// with the same name are added.
     pub fn run<T>(&mut self, name: &'static str, work: impl FnOnce() -> T) -> T {
-        if self.is_hidden {
+        let progress = LoopProgress::new();
+        self.show(name, Source::Loops(progress.clone()), || progress.observe(work))
+    }
+
+    /// Runs `work` as a phase, and shows the share of bytes that `work` passes to its argument.
+    pub fn run_with_bar<T>(&mut self, name: &'static str, work: impl FnOnce(&(dyn Fn(Progress) + Sync)) -> T) -> T {
+        let bytes = Arc::new(Bytes::default());
+        self.show(name, Source::Bytes(bytes.clone()), || {
+            work(&|Progress { done, total, .. }| {
+                bytes.total.store(total, Relaxed);
+                bytes.done.store(done, Relaxed);
+            })
+        })
+    }
+
+    fn show<T>(&mut self, name: &'static str, source: Source, work: impl FnOnce() -> T) -> T {
+        if self.is_unshown || is_quiet() {
             return self.time(name, work);
         }
-        let spinner = ProgressBar::new_spinner().with_message(name);
-        // The spinner needs a thread, for which there may be no memory.
-        if !spinner.is_hidden() {
-            spinner.enable_steady_tick(Duration::from_millis(100));
+        let shown = show(name, source);
+        if !is_verbose() {
+            return self.time(name, work);
         }
-        let result = self.time(name, work);
-        spinner.finish_and_clear();
-        result
-    }
-
-    /// Runs `work` as a phase, with a progress bar that `work` updates.
-    pub fn run_with_bar<T>(&mut self, name: &'static str, work: impl FnOnce(&(dyn Fn(Progress) + Sync)) -> T) -> T {
-        let bar = ProgressBar::new(0).with_message(name);
-        if let Ok(style) = ProgressStyle::with_template("{msg} {wide_bar} {bytes} of {total_bytes}") {
-            bar.set_style(style);
-        }
-        let result = self.time(name, || {
-            work(&|Progress { done, total, .. }| {
-                bar.set_length(total);
-                bar.set_position(done);
-            })
-        });
-        bar.finish_and_clear();
+        let start = Instant::now();
+        let (result, steps) = timed(|| self.time(name, work));
+        drop(shown);
+        let bytes = MEMORY.peak();
+        eprint!("{}", details(name, start.elapsed(), bytes, &steps));
         result
     }
 
     fn time<T>(&mut self, name: &'static str, work: impl FnOnce() -> T) -> T {
-        if !self.is_hidden {
+        if !self.is_unmeasured {
             MEMORY.reset_peak();
         }
         let start = Instant::now();
         let result = work();
-        let (time, bytes) = (start.elapsed(), if self.is_hidden { 0 } else { MEMORY.peak() });
+        let (time, bytes) = (start.elapsed(), if self.is_unmeasured { 0 } else { MEMORY.peak() });
         match self.rows.iter_mut().find(|row| row.0 == name) {
             Some(row) => *row = (name, row.1 + time, row.2.max(bytes)),
             None => self.rows.push((name, time, bytes)),
@@ -91,5 +103,35 @@ impl Phases {
             _ = writeln!(table, "{name:<16}{:>8.3} s{mebibytes:>10.1} MiB", time.as_secs_f64());
         }
         table
+    }
+}
+
+/// Describes a phase and its steps for `--verbose`. The times of steps with the same name are added.
+fn details(name: &str, time: Duration, bytes: usize, steps: &[(&'static str, Duration)]) -> String {
+    let mebibytes = bytes as f64 / f64::from(1 << 20);
+    let mut text = format!("{name}: {:.3} s, peak memory {mebibytes:.1} MiB\n", time.as_secs_f64());
+    let mut sums: Vec<(&str, Duration)> = vec![];
+    for &(step, time) in steps {
+        match sums.iter_mut().find(|sum| sum.0 == step) {
+            Some(sum) => sum.1 += time,
+            None => sums.push((step, time)),
+        }
+    }
+    for (step, time) in sums {
+        // Writing to a string does not fail.
+        _ = writeln!(text, "  {step}: {:.3} s", time.as_secs_f64());
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn steps_of_the_same_name_are_one_line() {
+        let steps = [("sort", 250), ("walk", 100), ("sort", 500)].map(|(name, ms)| (name, Duration::from_millis(ms)));
+        let text = details("find halos", Duration::from_secs(1), 3 << 19, &steps);
+        assert_eq!(text, "find halos: 1.000 s, peak memory 1.5 MiB\n  sort: 0.750 s\n  walk: 0.100 s\n");
     }
 }

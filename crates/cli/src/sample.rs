@@ -1,14 +1,12 @@
 //! `ropewalk sample`: writes a clustered set of points.
 
-use std::io::Write as _;
-
 use ropewalk::sample::Sample;
 use ropewalk_io::{GadgetOptions, Masses, Points, Species, Table, write_gadget, write_npy_to};
 
 use super::args::{Sample as Args, SampleFormat};
 use super::failure::Failure;
 use super::outputs::{Column, Outputs, write_csv};
-use super::stdout::{Closed, is_closed_pipe};
+use super::stdout::{Closed, is_closed_pipe, print_beside, shown};
 use super::text::grouped;
 use super::threads::start_threads;
 
@@ -32,10 +30,9 @@ pub fn run(args: &Args) -> Result<String, Failure> {
         })?;
         outputs.commit()?;
     }
-    let report = format!("{} points of {sample} are in {}\n", grouped(n as u64), args.out.display());
+    let report = format!("{} points of {sample} are in {}\n", grouped(n as u64), shown(&args.out));
     if args.out.as_os_str() == "-" {
-        // If the report cannot be printed, there is no other place for it.
-        _ = std::io::stderr().write_all(report.as_bytes());
+        print_beside(&report);
         return Ok(String::new());
     }
     Ok(report)

@@ -1,8 +1,10 @@
 //! Standard output, whose reader may end before everything is printed.
 
 use std::io::{self, Write};
+use std::path::Path;
 
 use super::failure::Failure;
+use super::verbosity::is_quiet;
 
 /// Prints and flushes `text`. If the reader of standard output has ended, as `head` does, returns [`Closed`].
 pub fn print(text: &str) -> Result<(), Failure> {
@@ -11,6 +13,19 @@ pub fn print(text: &str) -> Result<(), Failure> {
         Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Err(Closed.into()),
         other => other.map_err(|error| format!("standard output: {error}").into()),
     }
+}
+
+/// Prints the report of a run whose result goes to standard output: to standard error, but not with `--quiet`.
+pub fn print_beside(report: &str) {
+    if !is_quiet() {
+        // If the report cannot be printed, there is no other place for it.
+        _ = io::stderr().write_all(report.as_bytes());
+    }
+}
+
+/// Returns the name of a file in reports; `standard output` for `-`.
+pub fn shown(path: &Path) -> String {
+    if path.as_os_str() == "-" { "standard output".into() } else { path.display().to_string() }
 }
 
 /// The reader of standard output has ended, as `head` does. It ends the run without a message.

@@ -3,6 +3,7 @@
 use ropewalk::halo::{Universe, UniverseOptions};
 use ropewalk::units::{KnownUnits, LengthUnit, MassUnit, VelocityUnit};
 
+use super::args::number;
 use super::text::short;
 
 /// User-specified units and cosmological parameters. Those that are not given are taken from the file.
@@ -26,31 +27,31 @@ pub struct Overrides {
     #[arg(long, value_name = "UNIT", help_heading = "Units and cosmology")]
     pub velocity_unit: Option<VelocityUnit>,
     /// Redshift [default: the snapshot's, or 0]
-    #[arg(long, value_name = "Z", allow_negative_numbers = true, help_heading = "Units and cosmology")]
+    #[arg(long, value_name = "Z", value_parser = number, allow_negative_numbers = true, help_heading = "Units and cosmology")]
     pub redshift: Option<f64>,
     /// Matter density today over the critical density [default: the snapshot's]
-    #[arg(long, value_name = "OMEGA", allow_negative_numbers = true, help_heading = "Units and cosmology")]
+    #[arg(long, value_name = "OMEGA", value_parser = number, allow_negative_numbers = true, help_heading = "Units and cosmology")]
     pub omega_m: Option<f64>,
     /// Cosmological constant, over the critical density [default: the snapshot's]
-    #[arg(long, value_name = "OMEGA", allow_negative_numbers = true, help_heading = "Units and cosmology")]
+    #[arg(long, value_name = "OMEGA", value_parser = number, allow_negative_numbers = true, help_heading = "Units and cosmology")]
     pub omega_lambda: Option<f64>,
     /// Baryon density today over the critical density [default: 0.049]
     ///
     /// Used for the expected mass functions only.
-    #[arg(long, value_name = "OMEGA", allow_negative_numbers = true, help_heading = "Units and cosmology")]
+    #[arg(long, value_name = "OMEGA", value_parser = number, allow_negative_numbers = true, help_heading = "Units and cosmology")]
     pub omega_b: Option<f64>,
     /// Standard deviation of the linear density in spheres of 8 Mpc/h [default: 0.82]
     ///
     /// Today. Used for the expected mass functions only.
-    #[arg(long = "sigma8", value_name = "SIGMA", allow_negative_numbers = true, help_heading = "Units and cosmology")]
+    #[arg(long = "sigma8", value_name = "SIGMA", value_parser = number, allow_negative_numbers = true, help_heading = "Units and cosmology")]
     pub sigma_8: Option<f64>,
     /// Slope of the primordial power spectrum [default: 0.965]
     ///
     /// Used for the expected mass functions only.
-    #[arg(long, value_name = "SLOPE", allow_negative_numbers = true, help_heading = "Units and cosmology")]
+    #[arg(long, value_name = "SLOPE", value_parser = number, allow_negative_numbers = true, help_heading = "Units and cosmology")]
     pub n_s: Option<f64>,
     /// Hubble constant in 100 km/s/Mpc [default: the snapshot's]
-    #[arg(long = "h", value_name = "H", allow_negative_numbers = true, help_heading = "Units and cosmology")]
+    #[arg(long = "h", value_name = "H", value_parser = number, allow_negative_numbers = true, help_heading = "Units and cosmology")]
     pub hubble: Option<f64>,
 }
 

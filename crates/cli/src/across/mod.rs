@@ -73,9 +73,14 @@ impl Rank<'_> {
         Ok(())
     }
 
-    /// Returns empty phases. If ranks are threads, only rank 0 shows them and measures the memory, which all share.
+    /// Returns empty phases. Only rank 0 shows them. If ranks are threads, only rank 0 measures the memory, which all
+    /// share.
     fn phases(&self) -> Phases {
-        if self.devices.is_some() && self.ranks.rank() > 0 { Phases::hidden() } else { Phases::default() }
+        match self.devices {
+            _ if self.ranks.rank() == 0 => Phases::default(),
+            Some(_) => Phases::hidden(),
+            None => Phases::unshown(),
+        }
     }
 }
 

@@ -9,7 +9,8 @@ use crate::args::{Args, Command};
 use crate::device::Device;
 use crate::failure::Failure;
 use crate::stdout::{Closed, print};
-use crate::{signals, threads};
+use crate::verbosity::is_quiet;
+use crate::{config, signals, threads};
 
 /// Runs a command on the ranks of MPI; rank 0 prints the report.
 pub fn main(args: &Args) -> ExitCode {
@@ -20,7 +21,12 @@ pub fn main(args: &Args) -> ExitCode {
         let report = match &args.command {
             Command::Halos(args) => {
                 start_threads(args.threads)?;
-                halos::run(args, &on(args.device.after(ranks.rank_on_host()?)?))?
+                config::check(args)?;
+                let report = halos::run(args, &on(args.device.after(ranks.rank_on_host()?)?))?;
+                if ranks.rank() == 0 {
+                    config::write(args)?;
+                }
+                report
             }
             Command::Dbscan(args) => {
                 start_threads(args.points.threads)?;
@@ -32,7 +38,7 @@ pub fn main(args: &Args) -> ExitCode {
             }
             _ => None,
         };
-        match report.map_or(Ok(()), |report| print(&report)) {
+        match report.filter(|_| !is_quiet()).map_or(Ok(()), |report| print(&report)) {
             // The reader of standard output has ended, as `head` does.
             Err(error) if error.is::<Closed>() => Ok(()),
             other => other,

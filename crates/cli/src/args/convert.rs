@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use ropewalk::units::VelocityUnit;
 use ropewalk_io::SnapshotFormat;
 
-use super::particle_type;
+use super::{number, particle_type};
 
 /// Convert a snapshot to another format.
 ///
@@ -49,7 +49,7 @@ pub struct Convert {
     /// Read only this fraction of the particles, above 0 and at most 1
     ///
     /// The fraction is approximate, and the same particles are read in each run. Their masses are divided by it.
-    #[arg(long, value_name = "PART", allow_negative_numbers = true)]
+    #[arg(long, value_name = "PART", value_parser = number, allow_negative_numbers = true)]
     pub subsample: Option<f64>,
     /// Coordinate columns of a table, as RA,DEC,z or 2,3,4 [default: x, y, z]
     ///
@@ -68,7 +68,7 @@ pub struct Convert {
     #[arg(long, value_name = "UNIT")]
     pub velocity_unit: Option<VelocityUnit>,
     /// Redshift, if IN does not have it
-    #[arg(long, value_name = "Z", allow_negative_numbers = true)]
+    #[arg(long, value_name = "Z", value_parser = number, allow_negative_numbers = true)]
     pub redshift: Option<f64>,
     /// Accept a periodic box that is not a cube, and treat it as open
     #[arg(long)]

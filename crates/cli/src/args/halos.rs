@@ -7,7 +7,7 @@ use ropewalk::units::UnitSystem;
 use super::super::centers::CenterArg;
 use super::super::device::DevicesArg;
 use super::super::universe::Overrides;
-use super::{AdaptaHop, Finder, Hop, Pictures, particle_type};
+use super::{AdaptaHop, Finder, Hop, Pictures, number, particle_type};
 
 /// Find the halos of snapshots; write a catalogue, labels and pictures.
 ///
@@ -48,12 +48,13 @@ pub struct Halos {
     ///
     /// The volume is that of the box if it is known, otherwise that of the smallest box around the particles. In zoom
     /// runs it is the volume that the particles would fill at the mean density of matter.
-    #[arg(long, value_name = "B", default_value_t = 0.2, allow_negative_numbers = true, help_heading = "Halos")]
+    #[arg(long, value_name = "B", value_parser = number, default_value_t = 0.2, allow_negative_numbers = true, help_heading = "Halos")]
     pub linking_length: f64,
     /// Linking length in the snapshot's length unit instead
     #[arg(
         long,
         value_name = "LENGTH",
+        value_parser = number,
         conflicts_with = "linking_length",
         allow_negative_numbers = true,
         help_heading = "Halos"
@@ -66,6 +67,7 @@ pub struct Halos {
     #[arg(
         long,
         value_name = "B,..",
+        value_parser = number,
         value_delimiter = ',',
         conflicts_with_all = ["linking_length", "eps"],
         allow_negative_numbers = true,
@@ -87,7 +89,7 @@ pub struct Halos {
     #[arg(long, help_heading = "Halos")]
     pub open: bool,
     /// Side of the periodic box, in the snapshot's unit [default: the snapshot's box]
-    #[arg(long = "box", value_name = "L", allow_negative_numbers = true, help_heading = "Halos")]
+    #[arg(long = "box", value_name = "L", value_parser = number, allow_negative_numbers = true, help_heading = "Halos")]
     pub box_size: Option<f64>,
     #[command(flatten)]
     pub hop: Hop,
@@ -105,6 +107,7 @@ pub struct Halos {
     #[arg(
         long,
         value_name = "LENGTH",
+        value_parser = number,
         default_value_t = 0.0,
         allow_negative_numbers = true,
         help_heading = "Measurements"
@@ -188,6 +191,22 @@ pub struct Halos {
     pub no_pictures: bool,
     #[command(flatten)]
     pub pictures: Pictures,
+    /// Read options from a TOML file; those of the command line replace them
+    ///
+    /// Keys are the options of `ropewalk halos` without dashes, as linking-length = 0.2, and `snapshot`. An option with
+    /// several values takes a list, as so = ["200c", "vir"]. Options without a value are true or false. Paths are
+    /// relative to the current folder. An option of the file does not count if the command line has one that excludes
+    /// it, as --eps excludes linking-length.
+    #[arg(long, value_name = "FILE.toml", help_heading = "Running")]
+    pub config: Option<PathBuf>,
+    /// Write all options of this run to a file for --config
+    ///
+    /// The file is written when the run has succeeded. `ropewalk halos --config FILE.toml` then repeats the run.
+    #[arg(long, value_name = "FILE.toml", help_heading = "Running")]
+    pub write_config: Option<PathBuf>,
+    /// The contents of the file of `--write-config`.
+    #[arg(skip)]
+    pub config_text: String,
     /// Device for halos and centres: cpu, cuda, vulkan, or one of several, as cuda:1
     ///
     /// A device supports the centres mbp and mcp.
@@ -264,7 +283,7 @@ pub struct Particles {
     /// Read only this fraction of the particles, above 0 and at most 1
     ///
     /// The fraction is approximate, and the same particles are read in each run. Their masses are divided by it.
-    #[arg(long, value_name = "PART", allow_negative_numbers = true, help_heading = "Particles")]
+    #[arg(long, value_name = "PART", value_parser = number, allow_negative_numbers = true, help_heading = "Particles")]
     pub subsample: Option<f64>,
     /// Coordinate columns of a table, as RA,DEC,z or 2,3,4 [default: x, y, z]
     ///

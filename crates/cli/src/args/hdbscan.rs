@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use super::super::device::DeviceArg;
-use super::Points;
+use super::{Points, number};
 
 /// Find clusters of any density and noise, without a radius (HDBSCAN*).
 ///
@@ -32,6 +32,7 @@ pub struct Hdbscan {
     #[arg(
         long,
         value_name = "E",
+        value_parser = number,
         default_value_t = 0.0,
         allow_negative_numbers = true,
         visible_alias = "cluster-selection-epsilon"
@@ -49,7 +50,7 @@ pub struct Hdbscan {
     #[arg(long, value_enum, default_value_t = Ties::Together)]
     pub ties: Ties,
     /// Divide distances between points by this, except those to the S-th nearest
-    #[arg(long, value_name = "A", default_value_t = 1.0, allow_negative_numbers = true)]
+    #[arg(long, value_name = "A", value_parser = number, default_value_t = 1.0, allow_negative_numbers = true)]
     pub alpha: f64,
     /// Device that finds the clusters: cpu, cuda, vulkan, or one of several, as cuda:1
     ///

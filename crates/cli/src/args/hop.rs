@@ -2,6 +2,8 @@
 
 use ropewalk::halo::{AdaptaHopAlgorithm, SubhaloSelection};
 
+use super::number;
+
 /// The halo finder.
 #[derive(Clone, Copy, Debug, PartialEq, clap::ValueEnum)]
 pub enum Finder {
@@ -33,13 +35,13 @@ pub struct Hop {
     #[arg(long, value_name = "N")]
     pub n_merge: Option<usize>,
     /// HOP: density at the edge of halos, over the mean density [default: 80]
-    #[arg(long, value_name = "DENSITY", allow_negative_numbers = true)]
+    #[arg(long, value_name = "DENSITY", value_parser = number, allow_negative_numbers = true)]
     pub delta_outer: Option<f64>,
     /// HOP: minimum boundary density to merge halos [default: 2.5 times --delta-outer]
-    #[arg(long, value_name = "DENSITY", allow_negative_numbers = true)]
+    #[arg(long, value_name = "DENSITY", value_parser = number, allow_negative_numbers = true)]
     pub delta_saddle: Option<f64>,
     /// HOP: minimum density of a halo's peak [default: 3 times --delta-outer]
-    #[arg(long, value_name = "DENSITY", allow_negative_numbers = true)]
+    #[arg(long, value_name = "DENSITY", value_parser = number, allow_negative_numbers = true)]
     pub delta_peak: Option<f64>,
 }
 
@@ -91,22 +93,22 @@ fn first_of<const N: usize>(given: [(bool, &'static str); N]) -> Option<&'static
 #[command(next_help_heading = "HOP and AdaptaHOP")]
 pub struct AdaptaHop {
     /// AdaptaHOP: density at the edge of halos, over the mean density [default: 80]
-    #[arg(long, value_name = "DENSITY", allow_negative_numbers = true)]
+    #[arg(long, value_name = "DENSITY", value_parser = number, allow_negative_numbers = true)]
     pub density_threshold: Option<f64>,
     /// AdaptaHOP: minimum significance of a structure above its saddle [default: 4]
     ///
     /// In standard deviations of the number of particles.
-    #[arg(long, value_name = "SIGMAS", allow_negative_numbers = true)]
+    #[arg(long, value_name = "SIGMAS", value_parser = number, allow_negative_numbers = true)]
     pub fudge: Option<f64>,
     /// AdaptaHOP: minimum rms radius, in mean separations [default: 0.05]
     ///
     /// The radius is that of a structure.
-    #[arg(long, value_name = "RADIUS", allow_negative_numbers = true)]
+    #[arg(long, value_name = "RADIUS", value_parser = number, allow_negative_numbers = true)]
     pub fudge_epsilon: Option<f64>,
     /// AdaptaHOP: minimum ratio of peak density to mean density [default: 1]
     ///
     /// The ratio is that of a structure; values up to 1 have no effect.
-    #[arg(long, value_name = "RATIO", allow_negative_numbers = true)]
+    #[arg(long, value_name = "RATIO", value_parser = number, allow_negative_numbers = true)]
     pub alpha: Option<f64>,
     /// AdaptaHOP: algorithm for the tree of structures [default: exact]
     #[arg(long, value_enum)]

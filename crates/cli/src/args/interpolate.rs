@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use super::Points;
+use super::{Points, number};
 use crate::grid::{GridCells, parse};
 
 /// Interpolate values given at some points to other points.
@@ -56,7 +56,7 @@ pub struct Interpolate {
     #[arg(long, value_enum)]
     pub kernel: Option<Kernel>,
     /// Power of the distance in idw [default: 2]
-    #[arg(long, value_name = "P", allow_negative_numbers = true)]
+    #[arg(long, value_name = "P", value_parser = number, allow_negative_numbers = true)]
     pub power: Option<f64>,
     /// Number of neighbours
     ///
@@ -64,7 +64,7 @@ pub struct Interpolate {
     #[arg(long, value_name = "K", value_parser = clap::value_parser!(u32).range(1..))]
     pub k: Option<u32>,
     /// Use all neighbours within this radius instead, in the unit of the coordinates
-    #[arg(long, value_name = "R", allow_negative_numbers = true, conflicts_with = "k")]
+    #[arg(long, value_name = "R", value_parser = number, allow_negative_numbers = true, conflicts_with = "k")]
     pub radius: Option<f64>,
     /// Value of targets without neighbours within the radius [default: nan]
     ///

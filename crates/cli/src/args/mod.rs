@@ -10,10 +10,12 @@ mod hdbscan;
 mod hop;
 mod interpolate;
 mod neighbors;
+mod number;
 mod particle_type;
 mod pictures;
 mod points;
 mod raycast;
+mod shell;
 mod trees;
 
 pub use convert::Convert;
@@ -22,18 +24,23 @@ pub use hdbscan::{Hdbscan, Method};
 pub use hop::{AdaptaHop, Finder, Hop};
 pub use interpolate::{Interpolate, Method as InterpolationMethod};
 pub use neighbors::{Knn, Pairs};
+pub use number::number;
 pub use particle_type::particle_type;
 pub use pictures::Pictures;
 pub use points::Points;
 pub use raycast::Raycast;
+pub use shell::{Completions, Man};
 pub use trees::{Emst, Linkage, TreeArgs};
 
 use super::device::{DeviceArg, DevicesArg};
+use super::verbosity::Verbosity;
 
 /// Friends-of-friends halos of N-body snapshots, and density clusters of points in 1 to 10 dimensions.
 #[derive(Debug, Parser)]
 #[command(name = "ropewalk", version, arg_required_else_help = true)]
 pub struct Args {
+    #[command(flatten)]
+    pub verbosity: Verbosity,
     #[command(subcommand)]
     pub command: Command,
 }
@@ -54,6 +61,15 @@ pub enum Command {
     Convert(Convert),
     Sample(Sample),
     Bench(Bench),
+    Completions(Completions),
+    Man(Man),
+}
+
+impl Command {
+    /// Returns `true` if the report of the command is its result, which `--quiet` does not hide.
+    pub fn reports_result(&self) -> bool {
+        matches!(self, Self::Info(_) | Self::Kdist(_) | Self::Bench(_) | Self::Completions(_))
+    }
 }
 
 /// Find clusters of dense points and noise, as scikit-learn's DBSCAN does.
@@ -69,7 +85,7 @@ pub struct Dbscan {
     #[command(flatten)]
     pub points: Points,
     /// Maximum distance between neighbours, in the unit of the coordinates
-    #[arg(long, value_name = "E", allow_negative_numbers = true)]
+    #[arg(long, value_name = "E", value_parser = number, allow_negative_numbers = true)]
     pub eps: f64,
     /// Minimum number of points within E of a core point, itself included
     #[arg(long = "min-samples", value_name = "M", visible_alias = "min-pts")]
@@ -209,7 +225,7 @@ pub struct Bench {
     /// Radius of range queries and clustering [default: 0.2 mean separations]
     ///
     /// There is no default with --mpi or several devices.
-    #[arg(long, value_name = "E", allow_negative_numbers = true)]
+    #[arg(long, value_name = "E", value_parser = number, allow_negative_numbers = true)]
     pub eps: Option<f64>,
     /// Minimum number of points within E of a core point, itself included
     #[arg(long = "min-samples", value_name = "M", default_value_t = 10, visible_alias = "min-pts")]
@@ -221,7 +237,7 @@ pub struct Bench {
     #[arg(long, value_name = "K", default_value_t = 10)]
     pub k: usize,
     /// Side of the periodic box [default: open boundaries]
-    #[arg(long = "box", value_name = "L", allow_negative_numbers = true, visible_alias = "periodic")]
+    #[arg(long = "box", value_name = "L", value_parser = number, allow_negative_numbers = true, visible_alias = "periodic")]
     pub periodic: Option<f64>,
     /// Device to time: cpu, cuda, vulkan, or one of several, as cuda:1
     ///
@@ -263,17 +279,4 @@ pub struct Bench {
     /// largest memory of a rank beyond its points, the bytes sent, and the number of collective calls.
     #[arg(long, hide = cfg!(not(feature = "mpi")))]
     pub mpi: bool,
-}
-
-/// Returns the message of a clap error without its paragraphs on usage.
-pub fn usage_error(error: &clap::Error) -> String {
-    let text = error.render().to_string();
-    text.lines().take_while(|line| !line.starts_with("Usage:") && !line.starts_with("For more")).fold(
-        String::new(),
-        |mut all, line| {
-            all.push_str(line);
-            all.push('\n');
-            all
-        },
-    )
 }

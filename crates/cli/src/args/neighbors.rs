@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use super::Points;
+use super::{Points, number};
 
 /// Write the k nearest neighbours of each point.
 ///
@@ -39,7 +39,7 @@ pub struct Pairs {
     #[command(flatten)]
     pub points: Points,
     /// Maximum distance, in the unit of the coordinates
-    #[arg(long, value_name = "R", allow_negative_numbers = true, visible_alias = "eps")]
+    #[arg(long, value_name = "R", value_parser = number, allow_negative_numbers = true, visible_alias = "eps")]
     pub radius: f64,
     /// Write the pairs; - is standard output
     ///

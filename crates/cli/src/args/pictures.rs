@@ -2,6 +2,8 @@
 
 use ropewalk_plot::{PictureFormat, Slab, Style};
 
+use super::number;
+
 /// The format and resolution of pictures, and the slab of the projection.
 #[derive(Clone, Debug, clap::Args)]
 pub struct Pictures {
@@ -50,6 +52,6 @@ impl From<Format> for PictureFormat {
 }
 
 fn dpi(text: &str) -> Result<f64, String> {
-    let dpi = text.parse::<f64>().map_err(|_| "is not a number".to_string())?;
+    let dpi = number(text)?;
     Style::default().dpi(dpi).resolution().map_err(|error| error.to_string())
 }

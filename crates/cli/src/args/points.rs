@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use ropewalk_io::ReadOptions;
 
 use super::super::failure::Failure;
+use super::number;
 
 /// The file with the points, and the options for reading it.
 #[derive(Clone, Debug, clap::Args)]
@@ -28,7 +29,7 @@ pub struct Points {
     /// Side of the periodic box, in the coordinates' unit [default: open boundaries]
     ///
     /// A box in the file is not used.
-    #[arg(long = "box", value_name = "L", allow_negative_numbers = true, visible_alias = "periodic")]
+    #[arg(long = "box", value_name = "L", value_parser = number, allow_negative_numbers = true, visible_alias = "periodic")]
     pub periodic: Option<f64>,
     /// Read only the given file of a split snapshot
     #[arg(long)]

@@ -2,6 +2,8 @@
 
 use std::path::PathBuf;
 
+use super::number;
+
 /// Draw a triangle mesh in light and shadow.
 ///
 /// MESH is a Wavefront OBJ, PLY or STL file, recognized by its content. Polygons are split as fans from their first
@@ -19,10 +21,10 @@ pub struct Raycast {
     #[arg(long, value_name = "W,H", value_delimiter = ',', num_args = 1, default_value = "1200,900")]
     pub size: Vec<usize>,
     /// Direction of the viewer: degrees about the z axis, from x towards y
-    #[arg(long, value_name = "DEGREES", allow_negative_numbers = true, default_value_t = -60.0)]
+    #[arg(long, value_name = "DEGREES", value_parser = number, allow_negative_numbers = true, default_value_t = -60.0)]
     pub azimuth: f64,
     /// Height of the viewer: degrees above the xy plane, from -90 to 90
-    #[arg(long, value_name = "DEGREES", allow_negative_numbers = true, default_value_t = 25.0)]
+    #[arg(long, value_name = "DEGREES", value_parser = number, allow_negative_numbers = true, default_value_t = 25.0)]
     pub elevation: f64,
     /// Number of threads [default: one per processor]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]

@@ -11,10 +11,20 @@ use super::options::runs;
 use crate::args::Halos as Args;
 use crate::outputs::EarlierRun;
 
-/// Returns the options that the results depend on, including defaults: all except input and output paths, `--again`
-/// and the number of threads.
+/// Returns the options that the results depend on, including defaults: all except input and output paths, `--again`,
+/// the files of options and the number of threads.
 pub fn result_options(args: &Args) -> Args {
-    Args { snapshots: vec![], out: PathBuf::new(), json: None, again: false, threads: None, ..args.clone() }
+    Args {
+        snapshots: vec![],
+        out: PathBuf::new(),
+        json: None,
+        again: false,
+        threads: None,
+        config: None,
+        write_config: None,
+        config_text: String::new(),
+        ..args.clone()
+    }
 }
 
 /// Describes a run: the options and files that its results depend on, and the version of the program. The number of

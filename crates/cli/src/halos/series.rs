@@ -13,6 +13,7 @@ use crate::args::Halos as Args;
 use crate::device::Device;
 use crate::failure::{Failure, one_line};
 use crate::outputs::{Identity, Inputs, other_run};
+use crate::verbosity::is_quiet;
 
 /// Returns the named snapshots. A name is a snapshot itself, one or all of its files, or a pattern. Each snapshot is
 /// listed once, in the given order. If `are_parts` is `true`, each file is a snapshot of its own.
@@ -85,8 +86,10 @@ pub fn run(args: &Args, snapshots: &[PathBuf], inputs: &Rc<Inputs>, device: Devi
         return Ok(report);
     }
     let (failed, all, why) = (failed.len(), snapshots.len(), failed.join("; "));
-    // If the report cannot be printed, there is no other place for it.
-    _ = std::io::stdout().write_all(report.as_bytes());
+    if !is_quiet() {
+        // If the report cannot be printed, there is no other place for it.
+        _ = std::io::stdout().write_all(report.as_bytes());
+    }
     Err(format!("{failed} of {all} snapshots failed: {why}").into())
 }
 

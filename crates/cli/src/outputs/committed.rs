@@ -1,7 +1,8 @@
 //! The report on outputs that are committed.
 
-use std::io::{self, Write as _};
 use std::path::Path;
+
+use crate::stdout::{print_beside, shown};
 
 /// The effects of committing outputs.
 pub struct Committed {
@@ -18,8 +19,7 @@ impl Committed {
     /// returns an empty string.
     pub fn report(&self, report: String) -> String {
         if self.to_stdout {
-            // If the report cannot be printed, there is no other place for it.
-            _ = io::stderr().write_all(report.as_bytes());
+            print_beside(&report);
             return String::new();
         }
         report
@@ -31,6 +31,6 @@ pub fn written(targets: &[impl AsRef<Path>]) -> String {
     if targets.is_empty() {
         return String::new();
     }
-    let names: Vec<String> = targets.iter().map(|target| target.as_ref().display().to_string()).collect();
+    let names: Vec<String> = targets.iter().map(|target| shown(target.as_ref())).collect();
     format!("\nwritten: {}\n", names.join(", "))
 }

@@ -37,7 +37,7 @@ fn what_a_format_has_no_place_for() {
     };
     let text = report("points.npy", &["--subsample", "0.01"]);
     assert!(
-        text.contains("NumPy array cannot store velocities, ids and masses, the box, the redshift, the cosmology\n"),
+        text.contains("NumPy array cannot store velocities, ids, masses, the box, the redshift, the cosmology\n"),
         "{text}"
     );
     let points = fs::metadata(scratch.path("points.npy")).unwrap().len() / 12;

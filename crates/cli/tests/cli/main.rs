@@ -7,6 +7,7 @@ mod catalogs;
 mod centers;
 mod clusters;
 mod columns;
+mod config;
 mod convert;
 #[path = "../../../../tests/common/data.rs"]
 mod data;
@@ -15,6 +16,7 @@ mod good_input;
 mod hdbscan;
 mod hop;
 mod interpolate;
+mod interface;
 mod kdist;
 mod labelled_tables;
 mod linking_lengths;

@@ -83,8 +83,13 @@ pub fn run<A: AsRef<OsStr>>(arguments: impl IntoIterator<Item = A>) -> Output {
     Output {
         status: output.status.code().unwrap(),
         stdout: String::from_utf8(output.stdout).unwrap(),
-        stderr: String::from_utf8(output.stderr).unwrap(),
+        stderr: without_progress(&String::from_utf8(output.stderr).unwrap()),
     }
+}
+
+/// Removes the lines on progress, which a slow machine prints every ten seconds.
+fn without_progress(stderr: &str) -> String {
+    stderr.split_inclusive('\n').filter(|line| !line.starts_with("progress: ")).collect()
 }
 
 /// `ropewalk halos SNAPSHOT --out OUT OPTIONS`

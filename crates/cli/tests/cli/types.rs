@@ -184,7 +184,7 @@ fn the_same_types_of_each_format() {
         assert_eq!(catalog(&table, ending), original, "{ending}");
     }
     let report = run([&"convert".into(), &path, &scratch.path("points.npy")]).success();
-    assert!(report.contains("cannot store velocities, ids and masses, types"), "{report}");
+    assert!(report.contains("cannot store velocities, ids, masses, types"), "{report}");
     let table = scratch.path("table.parquet");
     let info = run(["info", table.to_str().unwrap()]).success();
     assert!(info.contains("type 4        1 (stars)\n") && info.contains("type: u64, read as types"), "{info}");

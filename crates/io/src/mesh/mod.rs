@@ -20,7 +20,8 @@ mod stl;
 #[cfg(test)]
 mod tests;
 
-use std::fs;
+use std::fs::File;
+use std::io::Read as _;
 use std::path::Path;
 
 pub use data::MeshData;
@@ -45,7 +46,9 @@ use ropewalk::{Error, Result};
 pub fn read_mesh(path: impl AsRef<Path>) -> Result<MeshData> {
     let path = path.as_ref();
     guarded(|| {
-        let bytes = fs::read(path).map_err(|error| Error::io(path, "could not be read", error))?;
+        let mut file = File::open(path).map_err(|error| Error::io(path, "cannot be opened", error))?;
+        let mut bytes = vec![];
+        file.read_to_end(&mut bytes).map_err(|error| Error::io(path, "cannot be read", error))?;
         read_bytes(&bytes).map_err(|message| Error::file(path, message))
     })
 }
