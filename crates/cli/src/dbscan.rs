@@ -9,11 +9,12 @@ use ropewalk::{Dbscan, Labels};
 use ropewalk_table::{DevicePoints, on_device};
 
 use super::args::Dbscan as Args;
+use super::cluster_page::{self, ClusterPage};
 use super::device::{Device, DeviceArg};
 use super::dimensions::with_rows;
 use super::failure::Failure;
 use super::input;
-use super::outputs::{Column, Outputs, picture_format, write_csv};
+use super::outputs::{Column, Outputs, plot_format, write_csv};
 use super::phases::Phases;
 use super::summary::Summary;
 use super::text::{grouped, share, short};
@@ -27,14 +28,15 @@ pub fn run(args: &Args) -> Result<String, Failure> {
     // Create the outputs first, so that a file that cannot be written is an error before hours of work.
     let mut outputs = Outputs::files(&targets, &[&args.points.file])?;
     let column = args.out.as_ref().map(|out| Column::new("--out", out)).transpose()?;
-    let format = args.plot.as_ref().map(|plot| picture_format("--plot", plot)).transpose()?;
+    let format = args.plot.as_ref().map(|plot| plot_format("--plot", plot)).transpose()?;
+    let page = args.plot.as_ref().filter(|_| format == Some(None));
+    let format = format.flatten();
 
     let mut phases = Phases::default();
     let input::PointsInput { snapshot, outside } = input::points(&args.points, &mut phases)?;
     let points = &snapshot.points;
-    if args.plot.is_some() && points.dim() != 2 {
-        let file = args.points.file.display();
-        return Err(format!("{file}: points have {} dimensions; --plot requires 2", points.dim()).into());
+    if format.is_some() && points.dim() != 2 {
+        return Err(cluster_page::not_flat(&args.points.file, points.dim()));
     }
     let labels = match device {
         Device::Cpu => phases.run("find clusters", || ropewalk_table::dbscan(points, &on_host(args)))?,
@@ -83,6 +85,12 @@ pub fn run(args: &Args) -> Result<String, Failure> {
     summary.both("largest", format!("{} points", grouped(counts.largest)), counts.largest);
     if args.out.is_none() && args.plot.is_none() {
         summary.line("written", "nothing; use --out LABELS.npy for labels, --plot CLUSTERS.png for a picture");
+    }
+    if let Some(path) = page {
+        let title = counts.title(args);
+        let (args, snapshot, labels) = (&args.points, &snapshot, &labels);
+        let page = ClusterPage { args, snapshot, labels, title: &title, figures: vec![] };
+        page.write(&mut outputs, path, &summary, &mut phases)?;
     }
     summary.close(&phases, outputs, &targets, args.points.json.as_ref())
 }

@@ -16,7 +16,7 @@ use ropewalk_io::AtomicFile;
 
 use super::failure::Failure;
 use super::signals;
-pub use column::{Column, ending, picture_format, write_csv};
+pub use column::{Column, ending, picture_format, plot_format, write_csv};
 pub use committed::{Committed, written};
 use folder::Folder;
 pub use folder::{EarlierRun, SUMMARY, other_run};

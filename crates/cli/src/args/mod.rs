@@ -23,7 +23,7 @@ pub use hop::{AdaptaHop, Finder, Hop};
 pub use interpolate::{Interpolate, Method as InterpolationMethod};
 pub use neighbors::{Knn, Pairs};
 pub use particle_type::particle_type;
-pub use pictures::Pictures;
+pub use pictures::{Format, Pictures};
 pub use points::Points;
 pub use raycast::Raycast;
 pub use trees::{Emst, Linkage, TreeArgs};
@@ -88,8 +88,11 @@ pub struct Dbscan {
     /// By the ending of the name, a NumPy array of i32 (.npy) or a text table with the column label (.csv).
     #[arg(long, value_name = "LABELS.npy|csv")]
     pub out: Option<PathBuf>,
-    /// Draw the points, coloured by cluster; only in two dimensions
-    #[arg(long, value_name = "CLUSTERS.png|svg|pdf")]
+    /// Draw the points, coloured by cluster; only in two dimensions, except as a page
+    ///
+    /// With the ending .html, one file for a browser: points of any dimension that can be turned and zoomed, and a
+    /// table of the clusters.
+    #[arg(long, value_name = "CLUSTERS.png|svg|pdf|html")]
     pub plot: Option<PathBuf>,
     /// Share the work among the processes that mpirun or srun starts
     ///

@@ -14,7 +14,8 @@ use crate::outputs::EarlierRun;
 /// Returns the options that the results depend on, including defaults: all except input and output paths, `--again`
 /// and the number of threads.
 pub fn result_options(args: &Args) -> Args {
-    Args { snapshots: vec![], out: PathBuf::new(), json: None, again: false, threads: None, ..args.clone() }
+    let report = args.report.as_ref().map(|_| None);
+    Args { snapshots: vec![], out: PathBuf::new(), json: None, report, again: false, threads: None, ..args.clone() }
 }
 
 /// Describes a run: the options and files that its results depend on, and the version of the program. The number of
