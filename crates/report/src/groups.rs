@@ -174,7 +174,7 @@ mod tests {
         for max in [0, 1, 2, 7] {
             assert!(groups.order(labels.len(), max, |_| true).unwrap().points.len() <= max);
         }
-        let many: Vec<i32> = (0..1000).flat_map(|group| [group; 20]).chain([-1; 80_000]).collect();
+        let many: Vec<i32> = (0..1000).flat_map(|group| [group; 20]).chain(std::iter::repeat_n(-1, 80_000)).collect();
         let rows: Vec<u32> = (0..1000).collect();
         let order = Groups { labels: &many, rows: &rows, parents: &[] }.order(many.len(), 40_000, |_| true).unwrap();
         assert!(order.ranges.iter().all(|[from, to]| to - from >= 16));

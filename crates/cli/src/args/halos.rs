@@ -154,7 +154,7 @@ pub struct Halos {
     ///
     /// One HTML file for a browser, without a network: the particles coloured by halo, which can be turned and zoomed,
     /// the catalogue as a table, and the pictures of the run. Beyond 2 million particles a part of them is shown. A
-    /// name ends in .html, and is for a single snapshot. Not with several devices.
+    /// name ends in .html, and is for a single snapshot. Not with --mpi or several devices.
     #[arg(long, value_name = "FILE.html", num_args = 0..=1, value_parser = page_name, help_heading = "Output")]
     pub report: Option<Option<PathBuf>>,
     /// Only these columns of the catalogue, in this order
