@@ -3,6 +3,7 @@
 use std::io::{self, Write};
 
 use ropewalk::internals::format::grouped;
+use ropewalk::{Error, Result};
 use serde_json::json;
 
 use crate::embed::{escaped, write_json, write_packed};
@@ -23,8 +24,18 @@ const SCRIPTS: [&str; 8] = [
     include_str!("page/main.js"),
 ];
 
+impl Report<'_> {
+    /// Writes the page.
+    ///
+    /// # Errors
+    /// Fails if writing to `out` fails.
+    pub fn write(&self, mut out: impl Write) -> Result<()> {
+        write_page(self, &mut out).map_err(Error::write)
+    }
+}
+
 /// Writes the page of a report.
-pub fn write_page(report: &Report<'_>, out: &mut dyn Write) -> io::Result<()> {
+fn write_page(report: &Report<'_>, out: &mut dyn Write) -> io::Result<()> {
     let mut rest = TEMPLATE;
     while let Some((before, (name, after))) =
         rest.split_once("{{").and_then(|(before, after)| Some((before, after.split_once("}}")?)))

@@ -1,13 +1,8 @@
 //! The contents of a report.
 
-use std::io::Write;
-
-use ropewalk::{Error, Result};
-
 use crate::catalogue::Catalogue;
 use crate::cloud::Cloud;
 use crate::figure::Figure;
-use crate::page::write_page;
 
 /// Lines of text with names: settings, units, times.
 #[derive(Clone, Debug, Default)]
@@ -65,13 +60,5 @@ impl Report<'_> {
     /// Creates a report without parts.
     pub fn new(title: impl Into<String>) -> Self {
         Self { title: title.into(), names: ["particle", "halo"].map(String::from), ..Self::default() }
-    }
-
-    /// Writes the page.
-    ///
-    /// # Errors
-    /// Fails if writing to `out` fails.
-    pub fn write(&self, mut out: impl Write) -> Result<()> {
-        write_page(self, &mut out).map_err(Error::write)
     }
 }
