@@ -10,7 +10,7 @@ use crate::groups::{Groups, MAX_POINTS, Order};
 /// The number of steps of a quantized coordinate.
 const STEPS: f64 = 65536.0;
 
-/// How a view shows its points.
+/// The box, axes and unit of a view, and its maximum number of points.
 #[derive(Clone, Debug)]
 pub struct CloudOptions {
     /// The side of the periodic box. `None`: the view shows the smallest box around the points.

@@ -5,8 +5,8 @@
 //! - the figures of the run,
 //! - its settings, notes and times.
 //!
-//! In: [`Points`](ropewalk_table::Points) with the label of each, as a [`Cloud`]; columns as a [`Catalogue`];
-//! [`Figure`]s; lines of text as [`Section`]s. Out: the bytes of a page, from [`Report::write`].
+//! In: points with labels ([`Cloud`]), columns ([`Catalogue`]), [`Figure`]s, and lines of text ([`Section`]). Out: the
+//! bytes of a page, from [`Report::write`].
 //!
 //! Steps: the points are grouped by label and thinned (`groups`), and quantized to 16 bits per axis (`cloud`). Points
 //! and columns are compressed and encoded as text (`embed`). `page` fills in the template in `page/`, which holds

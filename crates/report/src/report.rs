@@ -40,9 +40,9 @@ pub struct Report<'a> {
     pub title: String,
     /// A line below the title.
     pub subtitle: String,
-    /// The command that made the report; empty if there is none.
+    /// The command that made the report; empty if no command did.
     pub command: String,
-    /// What a point and a group are called, in the singular. Default: particle and halo.
+    /// The names of a point and of a group, in the singular. Default: particle and halo.
     pub names: [String; 2],
     /// The points. `None`: the page has no view.
     pub cloud: Option<Cloud>,

@@ -150,11 +150,11 @@ pub struct Halos {
     /// The file is fof_subhalo_tab_000.0.hdf5.
     #[arg(long, help_heading = "Output")]
     pub group_catalog: bool,
-    /// Also write a page with points, catalogue, figures and settings [default: report.html in DIR]
+    /// Also write a page of particles, catalogue and figures [default: report.html in DIR]
     ///
-    /// One HTML file for a browser, without a network: the particles coloured by halo, which can be turned and zoomed,
-    /// the catalogue as a table, and the pictures of the run. Beyond 2 million particles a part of them is shown. A
-    /// name ends in .html, and is for a single snapshot. Not with --mpi or several devices.
+    /// One HTML file for a browser, without a network. The particles are coloured by halo, and can be turned and
+    /// zoomed. The catalogue can be sorted and filtered. Beyond 2 million particles a part of them is shown. A name
+    /// ends in .html, and is for a single snapshot. Not with --mpi or several devices.
     #[arg(long, value_name = "FILE.html", num_args = 0..=1, value_parser = page_name, help_heading = "Output")]
     pub report: Option<Option<PathBuf>>,
     /// Only these columns of the catalogue, in this order

@@ -1,7 +1,7 @@
 // The camera: from positions in the box to pixels.
 //
-// World coordinates have their origin in the middle of the box, whose longest side is 1. In 3-D the camera orbits about its target and sees
-// in perspective. In a plane it looks along an axis without perspective.
+// World coordinates have their origin in the middle of the box, whose longest side is 1. In 3-D the camera orbits about
+// its target and sees in perspective. In a plane it looks along an axis without perspective.
 
 /** The tangent of half of the vertical angle of view. */
 const HALF_VIEW = Math.tan(20 * Math.PI / 180);

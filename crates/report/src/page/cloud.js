@@ -47,8 +47,8 @@ class Cloud {
   }
 
   /**
-   * Returns the middle and the radius of the shown members of a row, as shares of the box and in world units. In a periodic box members are
-   * measured from the first one, by their nearest images.
+   * Returns the middle and the radius of the shown members of a row, as shares of the box and in world units. In a
+   * periodic box members are measured from the first one, by their nearest images.
    */
   place(row) {
     if (!this.places.has(row)) {

@@ -59,8 +59,8 @@ const isDark = () => matchMedia("(prefers-color-scheme: dark)").matches;
 const COLORS = 1024;
 
 /**
- * Returns the colour of a row, with parts from 0 to 255. Successive rows turn the hue by the golden angle, so that the largest groups differ
- * most.
+ * Returns the colour of a row, with parts from 0 to 255. Successive rows turn the hue by the golden angle, so that the
+ * largest groups differ most.
  */
 function colorOf(row) {
   const place = row % COLORS;

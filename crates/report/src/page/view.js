@@ -1,7 +1,7 @@
 // The view: draws the points with WebGL2.
 //
-// Points of a group are consecutive, and the members of a selected row are a range, which is drawn once more on top. While the view moves,
-// every k-th point is drawn: k doubles if frames are slow.
+// Points of a group are consecutive, and the members of a selected row are a range, which is drawn once more on top.
+// While the view moves, every k-th point is drawn: k doubles if frames are slow.
 
 const VERTEX = `#version 300 es
 precision highp float;
