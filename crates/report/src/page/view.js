@@ -1,7 +1,7 @@
 // The view: draws the points with WebGL2.
 //
 // Points of a group are consecutive, and the members of a selected row are a range, which is drawn once more on top.
-// While the view moves, every k-th point is drawn: k doubles if frames are slow.
+// While the view moves, every k-th point is drawn: k grows if frames are slow.
 
 const VERTEX = `#version 300 es
 precision highp float;
@@ -167,7 +167,7 @@ class View {
   /** Draws in the next frame: all points, or a part of them if the view moves. */
   request(isMoving = false) {
     if (isMoving) {
-      this.movedAt = performance.now();
+      this.moves = true;
       this.stride = this.movingStride;
     } else if (!this.isMoving()) {
       this.stride = 1;
@@ -179,7 +179,7 @@ class View {
   }
 
   isMoving() {
-    return performance.now() - (this.movedAt ?? -REST) < REST;
+    return Boolean(this.moves || this.resting);
   }
 
   /** Draws a frame, and adapts the number of points to the time of frames. */
@@ -188,16 +188,21 @@ class View {
     this.frames.lastTime = time;
     this.frames.count++;
     this.flight?.(time);
-    if (this.isMoving()) {
+    if (this.moves) {
       if (this.wasMoving && since > SLOW) {
-        this.movingStride = Math.min(MAX_STRIDE, 2 * this.movingStride);
+        this.movingStride = Math.min(MAX_STRIDE, Math.ceil(this.movingStride * Math.min(8, Math.max(2, since / SLOW))));
       } else if (this.wasMoving && since < 0.4 * SLOW && this.cloud.n / this.movingStride < 4e5) {
         this.movingStride = Math.max(1, Math.floor(this.movingStride / 2));
       }
+      this.stride = this.movingStride;
       clearTimeout(this.resting);
-      this.resting = setTimeout(() => this.request(), REST + 10);
+      this.resting = setTimeout(() => {
+        this.resting = null;
+        this.request();
+      }, REST);
     }
-    this.wasMoving = this.isMoving();
+    this.wasMoving = this.moves;
+    this.moves = false;
     this.draw();
     if (this.flight) {
       this.request(true);
