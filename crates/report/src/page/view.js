@@ -290,7 +290,7 @@ class View {
     });
     const thinned = byId("thinned");
     thinned.hidden = this.stride === 1;
-    thinned.textContent = `every ${this.stride}${["th", "st", "nd", "rd"][this.stride > 3 ? 0 : this.stride]} point while the view moves`;
+    thinned.textContent = `1 of ${this.stride} points while the view moves`;
   }
 
   /** Converts world coordinates to pixels of the page and a relative distance; null behind the camera. */
