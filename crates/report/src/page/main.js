@@ -36,7 +36,7 @@ function showSelection(page, row) {
   const add = (name, value, unit, about) => {
     list.append(make("div", { title: about ?? "" }, make("dt", {}, name), make("dd", {}, unit ? `${value} ${unit}` : value)));
   };
-  const part = cloud.points === cloud.shown ? "" : ", of those in the view";
+  const part = cloud.points === cloud.shown ? "" : " of those shown";
   add(`highlighted ${names.point}s`, `${grouped(size(row))}${part}`);
   table?.details(row).forEach(({ name, value, unit, about }) => add(name, value, unit, about));
   panel.replaceChildren(
