@@ -9,12 +9,13 @@ use ropewalk::{Dbscan, Labels};
 use ropewalk_table::{DevicePoints, on_device};
 
 use super::args::Dbscan as Args;
+use super::cluster_page::{self, ClusterPage};
 use super::device::{Device, DeviceArg};
 use super::dimensions::with_rows;
 use super::failure::Failure;
 use super::input;
 use super::labelled::LabelsFile;
-use super::outputs::{Outputs, picture_format};
+use super::outputs::{Outputs, plot_format};
 use super::phases::Phases;
 use super::summary::Summary;
 use super::text::{grouped, share, short};
@@ -28,14 +29,15 @@ pub fn run(args: &Args) -> Result<String, Failure> {
     // Create the outputs first, so that a file that cannot be written is an error before hours of work.
     let mut outputs = Outputs::files(&targets, &[&args.points.file])?;
     let labels_file = LabelsFile::new(&args.out)?;
-    let format = args.plot.as_ref().map(|plot| picture_format("--plot", plot)).transpose()?;
+    let format = args.plot.as_ref().map(|plot| plot_format("--plot", plot)).transpose()?;
+    let page = args.plot.as_ref().filter(|_| format == Some(None));
+    let format = format.flatten();
 
     let mut phases = Phases::default();
     let input::PointsInput { mut snapshot, outside } = input::points(&args.points, &mut phases)?;
     let points = &snapshot.points;
-    if args.plot.is_some() && points.dim() != 2 {
-        let file = args.points.file.display();
-        return Err(format!("{file}: points have {} dimensions; --plot requires 2", points.dim()).into());
+    if format.is_some() && points.dim() != 2 {
+        return Err(cluster_page::not_flat(&args.points.file, points.dim()));
     }
     let labels = match device {
         Device::Cpu => phases.run("find clusters", || ropewalk_table::dbscan(points, &on_host(args)))?,
@@ -82,6 +84,12 @@ pub fn run(args: &Args) -> Result<String, Failure> {
             "written",
             "nothing; use --out LABELLED.csv or LABELS.npy for labels, --plot CLUSTERS.png for a picture",
         );
+    }
+    if let Some(path) = page {
+        let title = counts.title(args);
+        let (args, snapshot, labels) = (&args.points, &snapshot, &labels);
+        let page = ClusterPage { args, snapshot, labels, title: &title, figures: vec![] };
+        page.write(&mut outputs, path, &summary, &mut phases)?;
     }
     summary.close(&phases, outputs, &targets, args.points.json.as_ref())
 }

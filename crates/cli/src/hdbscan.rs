@@ -7,16 +7,19 @@ use std::path::{Path, PathBuf};
 use ropewalk::cluster::HdbscanClusters;
 use ropewalk::{Error, Hdbscan};
 use ropewalk_io::AtomicFile;
+use ropewalk_plot::PictureFormat;
+use ropewalk_report::Figure;
 #[cfg(feature = "gpu")]
 use ropewalk_table::{DevicePoints, on_device};
 
 use super::args::{Hdbscan as Args, Method};
+use super::cluster_page::{self, ClusterPage};
 use super::device::{Device, DeviceArg};
 use super::dimensions::with_rows;
 use super::failure::Failure;
 use super::input;
 use super::labelled::LabelsFile;
-use super::outputs::{Column, Outputs, picture_format, write_csv};
+use super::outputs::{Column, Outputs, picture_format, plot_format, write_csv};
 use super::phases::Phases;
 use super::summary::Summary;
 use super::text::{grouped, share, short};
@@ -32,15 +35,16 @@ pub fn run(args: &Args) -> Result<String, Failure> {
     let labels_file = LabelsFile::new(&args.out)?;
     let probabilities_to = ColumnOutput::new("--probabilities", &args.probabilities)?;
     let outliers_to = ColumnOutput::new("--outliers", &args.outliers)?;
-    let plot_format = args.plot.as_ref().map(|plot| picture_format("--plot", plot)).transpose()?;
+    let plotted = args.plot.as_ref().map(|plot| plot_format("--plot", plot)).transpose()?;
+    let page = args.plot.as_ref().filter(|_| plotted == Some(None));
+    let plotted = plotted.flatten();
     let format = args.tree.as_ref().map(|tree| picture_format("--tree", tree)).transpose()?;
 
     let mut phases = Phases::default();
     let input::PointsInput { mut snapshot, outside } = input::points(&args.points, &mut phases)?;
     let points = &snapshot.points;
-    if args.plot.is_some() && points.dim() != 2 {
-        let file = args.points.file.display();
-        return Err(format!("{file}: points have {} dimensions; --plot requires 2", points.dim()).into());
+    if plotted.is_some() && points.dim() != 2 {
+        return Err(cluster_page::not_flat(&args.points.file, points.dim()));
     }
     let clusters = match device {
         Device::Cpu => phases.run("find clusters", || ropewalk_table::hdbscan(points, &hdbscan(args))),
@@ -66,7 +70,7 @@ pub fn run(args: &Args) -> Result<String, Failure> {
     })?;
     let points = &snapshot.points;
     let title = Title::new(args, &clusters);
-    if let (Some(path), Some(format)) = (&args.plot, plot_format) {
+    if let (Some(path), Some(format)) = (&args.plot, plotted) {
         phases.run("picture", || -> Result<(), Failure> {
             let lines = [title.points.as_str(), title.options.as_str()];
             let picture =
@@ -106,6 +110,13 @@ pub fn run(args: &Args) -> Result<String, Failure> {
             "written",
             "nothing; use --out LABELLED.csv or LABELS.npy for labels, --plot CLUSTERS.png for a picture",
         );
+    }
+    if let Some(path) = page {
+        let tree = ropewalk_plot::condensed_tree(&clusters, &title.points, PictureFormat::Svg)?;
+        let figures = vec![Figure { caption: "Condensed tree of the clusters".into(), image: tree }];
+        let title = [title.points, title.options];
+        let page = ClusterPage { args: &args.points, snapshot: &snapshot, labels, title: &title, figures };
+        page.write(&mut outputs, path, &summary, &mut phases)?;
     }
     summary.close(&phases, outputs, &targets, args.points.json.as_ref())
 }

@@ -8,6 +8,7 @@ mod across;
 mod args;
 mod bench;
 mod centers;
+mod cluster_page;
 mod config;
 mod convert;
 mod dbscan;

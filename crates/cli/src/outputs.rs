@@ -17,7 +17,7 @@ use ropewalk_io::AtomicFile;
 use super::failure::Failure;
 use super::signals;
 use super::stdout::shown;
-pub use column::{Column, PointsFormat, ending, picture_format, write_csv};
+pub use column::{Column, PointsFormat, ending, picture_format, plot_format, write_csv};
 pub use committed::{Committed, written};
 use folder::Folder;
 pub use folder::{EarlierRun, SUMMARY, other_run};

@@ -86,6 +86,15 @@ impl Phases {
         self.rows.iter().map(|(name, time, _)| ((*name).to_string(), Value::from(time.as_secs_f64()))).collect()
     }
 
+    /// Returns the name of each phase with its time and peak memory, as text.
+    pub fn lines(&self) -> Vec<(String, String)> {
+        let line = |&(name, time, bytes): &(&str, Duration, usize)| {
+            let mebibytes = bytes as f64 / f64::from(1 << 20);
+            (name.into(), format!("{:.3} s, up to {mebibytes:.1} MiB", time.as_secs_f64()))
+        };
+        self.rows.iter().map(line).collect()
+    }
+
     /// Returns the maximum number of bytes allocated at a time.
     pub fn peak(&self) -> usize {
         self.rows.iter().map(|row| row.2).max().unwrap_or(0)

@@ -177,7 +177,7 @@ pub fn projection_across(
 }
 
 /// Returns the title of the projection, its units and its slab.
-fn shown(args: &Args, pipeline: &Pipeline<'_>, catalog: &Catalog) -> Result<Projection, Failure> {
+pub fn shown(args: &Args, pipeline: &Pipeline<'_>, catalog: &Catalog) -> Result<Projection, Failure> {
     let factors = of_pictures(args, pipeline)?;
     let length = factor(factors.as_ref(), Quantity::Length);
     let n = grouped(pipeline.n_particles());

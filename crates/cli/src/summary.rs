@@ -17,6 +17,8 @@ use super::{args, periodic};
 #[derive(Default)]
 pub struct Summary {
     pub text: String,
+    /// The names and values of all lines.
+    pub lines: Vec<(String, String)>,
     pub values: Map<String, Value>,
 }
 
@@ -25,6 +27,7 @@ impl Summary {
     pub fn line(&mut self, name: &str, text: impl AsRef<str>) {
         // Writing to a string does not fail.
         _ = writeln!(self.text, "{name:<16}{}", text.as_ref());
+        self.lines.push((name.into(), text.as_ref().into()));
     }
 
     /// Adds a value to the JSON. Numbers that are not finite become null.

@@ -25,9 +25,30 @@ pub fn rounded_up(x: f64) -> f64 {
     }
 }
 
+/// Returns the command that started the program, as a shell reads it.
+pub fn command_line() -> String {
+    let words = std::env::args_os().map(|word| quoted(&word.to_string_lossy())).collect::<Vec<_>>();
+    words.join(" ")
+}
+
+/// Returns a word of a command, in quotes if it has letters with a meaning to shells.
+fn quoted(word: &str) -> String {
+    let is_plain = |letter: char| letter.is_alphanumeric() || "-_./=,:+@%".contains(letter);
+    match !word.is_empty() && word.chars().all(is_plain) {
+        true => word.into(),
+        false => format!("'{}'", word.replace('\'', "'\\''")),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn words_of_commands() {
+        let words = ["--so", "200c,500c", "my file", "", "it's", "$x"].map(quoted);
+        assert_eq!(words, ["--so", "200c,500c", "'my file'", "''", "'it'\\''s'", "'$x'"]);
+    }
 
     #[test]
     fn numbers_are_legible() {

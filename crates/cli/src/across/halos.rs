@@ -189,6 +189,7 @@ fn check(args: &Args, rank: &Rank<'_>) -> Result<(), Failure> {
         (particles.ids.is_some(), "--ids"),
         (args.gallery > 0, "--gallery"),
         (args.group_catalog, "--group-catalog"),
+        (args.report.is_some(), "--report"),
         (rank.devices.is_some() && args.finder == Finder::Hop, "--finder hop"),
         (args.device != DeviceArg::Cpu && args.finder == Finder::Hop, "--finder hop with --device"),
         (args.catalog.iter().any(|name| name.as_os_str() == STANDARD_OUTPUT), "--catalog -"),

@@ -154,6 +154,13 @@ pub struct Halos {
     /// The file is fof_subhalo_tab_000.0.hdf5.
     #[arg(long, help_heading = "Output")]
     pub group_catalog: bool,
+    /// Also write a page of particles, catalogue and figures [default: report.html in DIR]
+    ///
+    /// One HTML file for a browser, without a network. The particles are coloured by halo, and can be turned and
+    /// zoomed. The catalogue can be sorted and filtered. Beyond 2 million particles a part of them is shown. A name
+    /// ends in .html, and is for a single snapshot. Not with --mpi or several devices.
+    #[arg(long, value_name = "FILE.html", num_args = 0..=1, value_parser = page_name, help_heading = "Output")]
+    pub report: Option<Option<PathBuf>>,
     /// Only these columns of the catalogue, in this order
     #[arg(long, value_name = "NAMES", value_delimiter = ',', help_heading = "Output")]
     pub columns: Vec<String>,
@@ -238,6 +245,13 @@ pub struct Halos {
 pub enum Attach {
     Nothing,
     Type(u8),
+}
+
+/// Parses the name of a page. Other names are refused, because the option may precede a snapshot.
+fn page_name(text: &str) -> Result<PathBuf, String> {
+    let path = PathBuf::from(text);
+    let is_page = path.extension().is_some_and(|ending| ending.eq_ignore_ascii_case("html"));
+    is_page.then_some(path).ok_or_else(|| "the name must end in .html; without a name give --report last".into())
 }
 
 fn attach(text: &str) -> Result<Attach, String> {

@@ -76,8 +76,11 @@ pub struct Hdbscan {
     /// By the ending of the name, a NumPy array of f64 (.npy) or a text table with the column outlier (.csv).
     #[arg(long, value_name = "OUTLIERS.npy|csv")]
     pub outliers: Option<PathBuf>,
-    /// Draw the points, coloured by cluster; only in two dimensions
-    #[arg(long, value_name = "CLUSTERS.png|svg|pdf")]
+    /// Draw the points, coloured by cluster; only in two dimensions, except as a page
+    ///
+    /// With the ending .html, one file for a browser: points of any dimension that can be turned and zoomed, a table
+    /// of the clusters, and their condensed tree.
+    #[arg(long, value_name = "CLUSTERS.png|svg|pdf|html")]
     pub plot: Option<PathBuf>,
     /// Draw the condensed cluster tree, as SVG, PNG or PDF by the ending of the name
     #[arg(long, value_name = "TREE.svg|png|pdf")]

@@ -26,7 +26,7 @@ pub use interpolate::{Interpolate, Method as InterpolationMethod};
 pub use neighbors::{Knn, Pairs};
 pub use number::number;
 pub use particle_type::particle_type;
-pub use pictures::Pictures;
+pub use pictures::{Format, Pictures};
 pub use points::Points;
 pub use raycast::Raycast;
 pub use shell::{Completions, Man};
@@ -107,8 +107,11 @@ pub struct Dbscan {
     /// table has the coordinates and the label. Standard output (-) is CSV.
     #[arg(long, value_name = "OUT.csv|ecsv|parquet|npy")]
     pub out: Option<PathBuf>,
-    /// Draw the points, coloured by cluster; only in two dimensions
-    #[arg(long, value_name = "CLUSTERS.png|svg|pdf")]
+    /// Draw the points, coloured by cluster; only in two dimensions, except as a page
+    ///
+    /// With the ending .html, one file for a browser: points of any dimension that can be turned and zoomed, and a
+    /// table of the clusters.
+    #[arg(long, value_name = "CLUSTERS.png|svg|pdf|html")]
     pub plot: Option<PathBuf>,
     /// Share the work among the processes that mpirun or srun starts
     ///

@@ -16,8 +16,9 @@ pub const LABELS: &str = "labels.npy";
 pub const MEMBERS: &str = "members.npz";
 pub const PROFILES: &str = "profiles.ecsv";
 pub const DENSITY: &str = "density.npy";
+pub const REPORT: &str = "report.html";
 pub const STANDARD_OUTPUT: &str = "-";
-const ALL: [&str; 5] = [GROUPS, LABELS, MEMBERS, PROFILES, DENSITY];
+const ALL: [&str; 6] = [GROUPS, LABELS, MEMBERS, PROFILES, DENSITY, REPORT];
 /// The number of particle types that snapshots of Gadget may have.
 const TYPES: u8 = 32;
 /// The name that earlier versions used for the labels of attached particles.
@@ -102,6 +103,7 @@ pub fn files(args: &Args, catalogs: &Catalogs) -> Vec<String> {
         (args.group_catalog, GROUPS),
         (args.profiles > 0, PROFILES),
         (args.density, DENSITY),
+        (args.report == Some(None), REPORT),
     ];
     let more = wanted.into_iter().filter(|(is_wanted, _)| *is_wanted).map(|(_, name)| name);
     let more = more.chain(pictures::files(args)).map(String::from);

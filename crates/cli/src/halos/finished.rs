@@ -14,10 +14,12 @@ use crate::outputs::EarlierRun;
 /// Returns the options that the results depend on, including defaults: all except input and output paths, `--again`,
 /// the files of options and the number of threads.
 pub fn result_options(args: &Args) -> Args {
+    let report = args.report.as_ref().map(|_| None);
     Args {
         snapshots: vec![],
         out: PathBuf::new(),
         json: None,
+        report,
         again: false,
         threads: None,
         config: None,

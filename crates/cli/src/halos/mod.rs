@@ -4,6 +4,7 @@ pub mod files;
 pub mod snapshot;
 pub mod options;
 pub mod other_types;
+pub mod page;
 pub mod read;
 pub mod report;
 pub mod finished;

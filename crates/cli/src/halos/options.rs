@@ -37,6 +37,10 @@ pub fn runs(args: &Args, out: &Path) -> Result<Vec<Run>, Failure> {
         )
         .into());
     }
+    if let (Some(Some(page)), [_, _, ..]) = (&args.report, &lengths[..]) {
+        let why = "a name requires one linking length; without one each length has a report.html in its folder";
+        return Err(format!("--report {}: {why}", page.display()).into());
+    }
     let mut runs: Vec<Run> = vec![];
     for (i, length) in lengths.iter().enumerate() {
         if lengths[..i].contains(length) {

@@ -51,6 +51,10 @@ pub fn run(args: &Args, snapshots: &[PathBuf], inputs: &Rc<Inputs>, device: Devi
     if args.json.is_some() {
         return Err("--json requires a single snapshot; each snapshot has a summary.json in its folder".into());
     }
+    if let Some(Some(page)) = &args.report {
+        let why = "a name requires a single snapshot; without one each snapshot has a report.html in its folder";
+        return Err(format!("--report {}: {why}", page.display()).into());
+    }
     let folders: Vec<PathBuf> = snapshots.iter().map(|snapshot| args.out.join(stem(snapshot))).collect();
     let places: Vec<Identity> = folders.iter().map(|folder| Identity::from_output(folder)).collect();
     for (at, place) in places.iter().enumerate() {

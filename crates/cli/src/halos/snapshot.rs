@@ -85,6 +85,9 @@ pub fn run(args: &Args, task: &Task<'_>, device: Device) -> Result<String, Failu
     let names: Vec<&str> = files.iter().map(String::as_str).collect();
     let folders: Vec<PathBuf> = runs.iter().map(|run| run.folder.clone()).collect();
     let mut outputs = task.create(&folders, &names, &[])?;
+    if let Some(Some(page)) = &args.report {
+        outputs.add(page)?;
+    }
     if catalogs.to_stdout {
         outputs.add(Path::new(STANDARD_OUTPUT))?;
     }
@@ -102,7 +105,7 @@ pub fn run(args: &Args, task: &Task<'_>, device: Device) -> Result<String, Failu
         }
     }
     let mut tree = None;
-    let mut summary = Summary::default();
+    let (mut summary, mut about) = (Summary::default(), vec![]);
     let mut all_runs = vec![];
     for run in &runs {
         let pipeline = Pipeline::new(&snapshot, &run.options).map_err(|error| refused(args, task.snapshot, &error))?;
@@ -122,12 +125,13 @@ pub fn run(args: &Args, task: &Task<'_>, device: Device) -> Result<String, Failu
         if summary.text.is_empty() {
             let (types, factors) = (report::type_counts(&snapshot), of_report(args, &pipeline)?);
             report::about(&mut summary, &snapshot, &types, &pipeline, factors.as_ref());
+            about.clone_from(&summary.lines);
         }
         if tree.is_some() {
             summary.text.push('\n');
         }
         let mut writer = RunWriter::new(args, &catalogs, &run.folder, task.snapshot, &pipeline, &mut outputs);
-        let of_run = write(args, &snapshot, &others, &pipeline, &found, &mut writer, &mut phases)?;
+        let of_run = write(args, &snapshot, &others, &pipeline, &found, &about, &mut writer, &mut phases)?;
         summary.text += &of_run.text;
         all_runs.push(Value::Object(of_run.values));
     }
@@ -137,13 +141,15 @@ pub fn run(args: &Args, task: &Task<'_>, device: Device) -> Result<String, Failu
     task.finish(&mut outputs, Written { summary, runs: all_runs, arrays: vec![], folders: &folders, names: &names })
 }
 
-/// Writes all files of one linking length into its folder; returns the summary of its halos.
+/// Writes all files of one linking length into its folder; returns the summary of its halos. `about` has the lines on
+/// the snapshot for the report.
 fn write(
     args: &Args,
     snapshot: &Snapshot,
     others: &Others,
     pipeline: &Pipeline<'_>,
     found: &FoundHalos<'_>,
+    about: &[(String, String)],
     writer: &mut RunWriter<'_>,
     phases: &mut Phases,
 ) -> Result<Summary, Failure> {
@@ -182,5 +188,11 @@ fn write(
     });
     let counts = GroupCounts { groups: found.n_groups(), joined };
     let factors = of_report(args, pipeline)?;
-    Ok(report::halos(args, pipeline, factors.as_ref(), &counts, Some(found), &catalog, &remarks))
+    let summary = report::halos(args, pipeline, factors.as_ref(), &counts, Some(found), &catalog, &remarks);
+    if args.report.is_some() {
+        let lines = [about, &summary.lines];
+        let timing = phases.lines();
+        phases.run("report", || writer.page(snapshot, found, &catalog, &lines, timing))?;
+    }
+    Ok(summary)
 }

@@ -9,8 +9,9 @@ use ropewalk_pipeline::{FoundHalos, HaloName, HaloRows, Largest, Pipeline, profi
 use ropewalk_table::Catalog;
 use ropewalk_table::columns::{Meta, write_ecsv};
 
-use super::files::{Catalogs, DENSITY, GROUPS, LABELS, MEMBERS, Members, PROFILES, STANDARD_OUTPUT};
+use super::files::{Catalogs, DENSITY, GROUPS, LABELS, MEMBERS, Members, PROFILES, REPORT, STANDARD_OUTPUT};
 use super::other_types::Others;
+use super::page::{PageFigures, RunPage};
 use crate::args::Halos as Args;
 use crate::failure::Failure;
 use crate::largest::{gallery, profiles_picture};
@@ -23,10 +24,14 @@ pub struct RunWriter<'a> {
     args: &'a Args,
     catalogs: &'a Catalogs,
     folder: &'a Path,
+    /// The path of the snapshot.
+    snapshot: &'a Path,
     pipeline: &'a Pipeline<'a>,
     /// The entries for the headers of tables.
     meta: Vec<(&'static str, Meta)>,
     outputs: &'a mut Outputs,
+    /// The pictures of the report.
+    figures: PageFigures,
 }
 
 impl<'a> RunWriter<'a> {
@@ -35,13 +40,14 @@ impl<'a> RunWriter<'a> {
         args: &'a Args,
         catalogs: &'a Catalogs,
         folder: &'a Path,
-        snapshot: &Path,
+        snapshot: &'a Path,
         pipeline: &'a Pipeline<'a>,
         outputs: &'a mut Outputs,
     ) -> Self {
         let mut meta = vec![("snapshot", Meta::Text(snapshot.display().to_string()))];
         meta.extend(pipeline.meta());
-        Self { args, catalogs, folder, pipeline, meta, outputs }
+        let figures = PageFigures::new(args);
+        Self { args, catalogs, folder, snapshot, pipeline, meta, outputs, figures }
     }
 
     /// Writes lists of members, if there are any, and the catalogue in each of its formats.
@@ -97,6 +103,10 @@ impl<'a> RunWriter<'a> {
         remarks: &mut Vec<String>,
     ) -> Result<(), Failure> {
         let all = pictures(self.args, snapshot, self.pipeline, catalog, &self.meta, remarks)?;
+        if let Some(args) = self.figures.other_format() {
+            let again = pictures(&args, snapshot, self.pipeline, catalog, &self.meta, &mut vec![])?;
+            self.figures.extend(&again);
+        }
         self.pictures_by_name(all)
     }
 
@@ -115,7 +125,29 @@ impl<'a> RunWriter<'a> {
         self.bytes(picture.file(self.args), bytes)
     }
 
+    /// Writes the page of `--report`. `lines` are those of the report on the snapshot and on its halos; `timing` has
+    /// the time of each phase.
+    pub fn page(
+        &mut self,
+        snapshot: &Snapshot,
+        found: &FoundHalos<'_>,
+        catalog: &Catalog,
+        lines: &[&[(String, String)]],
+        timing: Vec<(String, String)>,
+    ) -> Result<(), Failure> {
+        let columns = in_units(self.args, self.pipeline, catalog.columns(), catalog.column_units(), &self.meta)?;
+        let figures = std::mem::take(&mut self.figures).into_figures();
+        let page = RunPage { args: self.args, snapshot, pipeline: self.pipeline, found, catalog, columns, figures };
+        let report = page.report(self.snapshot, lines, timing)?;
+        let path = match &self.args.report {
+            Some(Some(path)) => path.clone(),
+            _ => self.folder.join(REPORT),
+        };
+        self.outputs.write(path, |out| report.write(out))
+    }
+
     fn bytes(&mut self, name: &str, bytes: &[u8]) -> Result<(), Failure> {
+        self.figures.add(name, bytes);
         self.outputs.write(self.folder.join(name), |out| out.write_all(bytes))
     }
 
@@ -131,12 +163,20 @@ impl<'a> RunWriter<'a> {
             return Ok(());
         }
         let picture = profiles_picture(self.args, pipeline, halos, profiles, r200c)?;
+        if let Some(args) = self.figures.other_format() {
+            let again = profiles_picture(&args, pipeline, halos, profiles, r200c)?;
+            self.figures.extend(&[(Picture::Profiles.file(&args), again)]);
+        }
         self.picture(Picture::Profiles, &picture)
     }
 
     /// Writes the picture of `--gallery`.
     pub fn gallery(&mut self, largest: &Largest) -> Result<(), Failure> {
         let picture = gallery(self.args, self.pipeline, largest)?;
+        if let Some(args) = self.figures.other_format() {
+            let again = gallery(&args, self.pipeline, largest)?;
+            self.figures.extend(&[(Picture::Gallery.file(&args), again)]);
+        }
         self.picture(Picture::Gallery, &picture)
     }
 }

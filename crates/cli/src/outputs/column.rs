@@ -76,6 +76,13 @@ pub fn picture_format(option: &str, path: &Path) -> Result<PictureFormat, Failur
     Ok(PictureFormat::ALL.into_iter().find(|format| format.ending() == found).unwrap_or_default())
 }
 
+/// Returns the picture format for the ending of a name; `None` for a page, .html.
+pub fn plot_format(option: &str, path: &Path) -> Result<Option<PictureFormat>, Failure> {
+    let [png, svg, pdf] = PictureFormat::ALL.map(PictureFormat::ending);
+    let found = ending(option, path, &[png, svg, pdf, "html"])?;
+    Ok(PictureFormat::ALL.into_iter().find(|format| format.ending() == found))
+}
+
 /// Writes a text table with column names, and rows with one value per name. Values are the same when read back.
 pub fn write_csv<T: std::fmt::Debug>(mut out: impl Write, names: &[&str], values: &[T]) -> Result<(), Failure> {
     writeln!(out, "{}", names.iter().map(|name| csv_name(name)).collect::<Vec<_>>().join(","))?;

@@ -35,6 +35,7 @@ mod pictures;
 mod program;
 mod raycast;
 mod reference;
+mod reports;
 mod runs;
 mod series;
 mod several_devices;

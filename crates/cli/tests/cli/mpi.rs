@@ -246,6 +246,8 @@ fn errors_end_all_ranks() {
     assert!(error.starts_with("rank 0: ") && error.contains("linking_length"), "{error}");
     let error = fails(2, &["halos", &sample, "--out", &out, "--gallery", "3", "--mpi"]);
     assert_eq!(error, "rank 0: --gallery: not with --mpi; run one process without it");
+    let error = fails(2, &["halos", &sample, "--out", &out, "--mpi", "--report"]);
+    assert_eq!(error, "rank 0: --report: not with --mpi; run one process without it");
     let error = fails(2, &["halos", &sample, "--out", &out, "--device", "cuda:1,0", "--mpi"]);
     let sentence = "with --mpi the ranks of one host take its devices in turn; give the first one only, as cuda:1";
     assert_eq!(error, format!("rank 0: --device cuda:1,0: {sentence}"));

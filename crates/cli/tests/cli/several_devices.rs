@@ -80,6 +80,7 @@ mod on_vulkan {
         for (options, says) in [
             (&["--device", "vulkan:0,99"][..], "no Vulkan device 99"),
             (&["--gallery", "3"], "--gallery: not with --device vulkan:0,0; give one device"),
+            (&["--report"], "--report: not with --device vulkan:0,0; give one device"),
             (&["--finder", "hop"], "--finder hop: not with --device vulkan:0,0; give one device"),
             (&["--finder", "adaptahop"], "--finder adaptahop is not supported with --device vulkan:0,0"),
             (
