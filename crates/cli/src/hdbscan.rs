@@ -11,8 +11,8 @@ use ropewalk_io::AtomicFile;
 use ropewalk_table::{DevicePoints, on_device};
 
 use super::args::{Hdbscan as Args, Method};
+use super::clusters_picture;
 use super::device::{Device, DeviceArg};
-use super::dimensions::with_rows;
 use super::failure::Failure;
 use super::input;
 use super::outputs::{Column, Outputs, picture_format, write_csv};
@@ -37,9 +37,8 @@ pub fn run(args: &Args) -> Result<String, Failure> {
     let mut phases = Phases::default();
     let input::PointsInput { snapshot, outside } = input::points(&args.points, &mut phases)?;
     let points = &snapshot.points;
-    if args.plot.is_some() && points.dim() != 2 {
-        let file = args.points.file.display();
-        return Err(format!("{file}: points have {} dimensions; --plot requires 2", points.dim()).into());
+    if args.plot.is_some() {
+        clusters_picture::check_dimension(&args.points.file, points)?;
     }
     let clusters = match device {
         Device::Cpu => phases.run("find clusters", || ropewalk_table::hdbscan(points, &hdbscan(args))),
@@ -67,13 +66,10 @@ pub fn run(args: &Args) -> Result<String, Failure> {
     let title = Title::new(args, &clusters);
     if let (Some(path), Some(format)) = (&args.plot, plot_format) {
         phases.run("picture", || -> Result<(), Failure> {
-            let lines = [title.points.as_str(), title.options.as_str()];
-            let picture =
-                with_rows!(points, f32 [2], f64 [2], rows => ropewalk_plot::clusters(rows, labels, 0.0, args.points.periodic, lines, format));
-            picture.map_or(Ok(()), |picture| {
-                let picture = picture?;
-                outputs.write(path, |out| out.write_all(&picture))
-            })
+            let lines = [title.points.clone(), title.options.clone()];
+            let shown = clusters_picture::shown(&snapshot, &args.points, lines, 0.0);
+            let picture = clusters_picture::draw(points, labels, &shown, format)?;
+            outputs.write(path, |out| out.write_all(&picture))
         })?;
     }
     if let (Some(path), Some(format)) = (&args.tree, format) {

@@ -8,6 +8,7 @@ mod across;
 mod args;
 mod bench;
 mod centers;
+mod clusters_picture;
 mod convert;
 mod dbscan;
 mod device;

@@ -21,6 +21,8 @@ const SHELLS: usize = 20;
 pub struct Largest {
     /// The halos, with members as in [`FoundHalos::halos`].
     pub halos: Halos,
+    /// The index of each halo in [`FoundHalos::halos`].
+    pub found: Vec<usize>,
     /// The tag of each halo.
     pub tags: Vec<u64>,
     /// The most bound particle of each halo.
@@ -77,7 +79,8 @@ impl Pipeline<'_> {
         };
         let r200c = spheres.map_or_else(|| vec![None; halos.len()], |spheres| radii_of(self, &spheres));
         let tags = own.iter().map(|key| key.tag).collect();
-        Ok(Largest { halos, tags, centers, r200c, places, count: all.len() })
+        let found = own.iter().map(|key| key.halo).collect();
+        Ok(Largest { halos, found, tags, centers, r200c, places, count: all.len() })
     }
 
     /// Measures the density profiles of the largest halos of this rank, in 20 shells out to R200c. The fit excludes

@@ -162,7 +162,7 @@ pub fn run(args: &Args, rank: &Rank<'_>) -> Result<Option<String>, Failure> {
         Ok(remarks)
     })?;
     if let Some(LargestProfiles { tags, profiles, r200c, .. }) = &profiles {
-        phases.run("profiles", || writer.profiles(tags, profiles, r200c))?;
+        phases.run("profiles", || writer.profiles(catalog, tags, profiles, r200c))?;
     }
     let counts = GroupCounts { groups: found.n_groups(), joined: n_joined };
     let of_run = report::halos(args, &pipeline, factors, &counts, None, catalog, &remarks);

@@ -169,11 +169,11 @@ fn write(
     if args.profiles > 0 {
         phases.run("profiles", || -> Result<(), Failure> {
             let largest = pipeline.largest(found, &catalog, args.profiles)?;
-            writer.profiles(&largest.tags, &pipeline.profiles(found, &largest)?, &largest.r200c)
+            writer.profiles(&catalog, &largest.tags, &pipeline.profiles(found, &largest)?, &largest.r200c)
         })?;
     }
     if args.gallery > 0 {
-        phases.run("gallery", || writer.gallery(&pipeline.largest(found, &catalog, args.gallery.into())?))?;
+        phases.run("gallery", || writer.gallery(found, &catalog))?;
     }
     let joined = found.attached.as_ref().map(|attached| {
         let of_groups = attached.labels.iter().filter(|&&label| label >= 0).count();

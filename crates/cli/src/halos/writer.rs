@@ -5,7 +5,7 @@ use std::path::Path;
 
 use ropewalk::halo::Profile;
 use ropewalk_io::{Snapshot, TableFormat, TableWriter};
-use ropewalk_pipeline::{FoundHalos, Largest, Pipeline, profile_columns};
+use ropewalk_pipeline::{FoundHalos, Pipeline, profile_columns};
 use ropewalk_table::Catalog;
 use ropewalk_table::columns::{Meta, write_ecsv};
 
@@ -13,7 +13,7 @@ use super::files::{Catalogs, DENSITY, GROUPS, LABELS, MEMBERS, Members, PROFILES
 use super::other_types::Others;
 use crate::args::Halos as Args;
 use crate::failure::Failure;
-use crate::largest::{gallery, profiles_picture};
+use crate::largest::{gallery, host_rows, profiles_picture};
 use crate::output_units::in_units;
 use crate::outputs::Outputs;
 use crate::pictures::{Picture, mass_function, pictures};
@@ -113,9 +113,15 @@ impl<'a> RunWriter<'a> {
         self.outputs.write(self.folder.join(name), |out| out.write_all(bytes))
     }
 
-    /// Writes density profiles with their fits, and their picture. `tags`, `profiles` and `r200c` have one entry per
-    /// halo.
-    pub fn profiles(&mut self, tags: &[u64], profiles: &[Profile], r200c: &[Option<f64>]) -> Result<(), Failure> {
+    /// Writes density profiles with their fits, and their picture. `tags`, `profiles` and `r200c` have one entry for
+    /// each of the largest halos of the catalogue.
+    pub fn profiles(
+        &mut self,
+        catalog: &Catalog,
+        tags: &[u64],
+        profiles: &[Profile],
+        r200c: &[Option<f64>],
+    ) -> Result<(), Failure> {
         let pipeline = self.pipeline;
         let columns = profile_columns(pipeline.finder().column_prefix(), tags, profiles);
         let table = in_units(self.args, pipeline, &columns, pipeline.universe().known_units(), &self.meta)?;
@@ -124,13 +130,13 @@ impl<'a> RunWriter<'a> {
         if self.args.no_pictures {
             return Ok(());
         }
-        let picture = profiles_picture(self.args, pipeline, tags, profiles, r200c)?;
+        let picture = profiles_picture(self.args, pipeline, &host_rows(catalog), tags, profiles, r200c)?;
         self.picture(Picture::Profiles, &picture)
     }
 
     /// Writes the picture of `--gallery`.
-    pub fn gallery(&mut self, largest: &Largest) -> Result<(), Failure> {
-        let picture = gallery(self.args, self.pipeline, largest)?;
+    pub fn gallery(&mut self, found: &FoundHalos<'_>, catalog: &Catalog) -> Result<(), Failure> {
+        let picture = gallery(self.args, self.pipeline, found, catalog)?;
         self.picture(Picture::Gallery, &picture)
     }
 }
