@@ -110,7 +110,7 @@ pub fn gallery(
             Entry::Mark(number) => mark(&mut chart, number, [x, y - 7.0]),
             Entry::Sphere => chart.ring([x, y - 7.0], 11.0, 2.5, SPHERE),
         }
-        chart.text(*name, [x + 27.0, y], LETTERS, Align::Left, INK);
+        chart.text(*name, [x + 30.0, y], LETTERS, Align::Left, INK);
     }
     chart.encoded(style)
 }
@@ -172,7 +172,7 @@ pub fn check_gallery(panels: usize, style: impl Into<Style>) -> Result<()> {
 fn in_lines(entries: &[(Entry, &str)], room: f64) -> Vec<(usize, f64)> {
     let (mut line, mut x) = (0, 0.0);
     let place = |(_, name): &(Entry, &str)| {
-        let wide = width(name, LETTERS) + 45.0;
+        let wide = width(name, LETTERS) + 48.0;
         if x > 0.0 && x + wide > room {
             (line, x) = (line + 1, 0.0);
         }

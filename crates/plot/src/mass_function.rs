@@ -14,14 +14,14 @@ use crate::style::Style;
 
 const WIDTH: f64 = 960.0;
 /// The height of the page without and with residuals.
-const HEIGHTS: [f64; 2] = [1000.0, 1180.0];
+const HEIGHTS: [f64; 2] = [1000.0, 1214.0];
 /// The left and the right edges of all plots.
 const LEFT: f64 = 154.0;
 const RIGHT: f64 = 930.0;
 /// The top and the bottom of the plots: cumulative, differential, residuals.
 const CUMULATIVE: [f64; 2] = [96.0, 500.0];
-const DIFFERENTIAL: [f64; 2] = [516.0, 896.0];
-const RESIDUALS: [f64; 2] = [912.0, 1080.0];
+const DIFFERENTIAL: [f64; 2] = [528.0, 904.0];
+const RESIDUALS: [f64; 2] = [932.0, 1116.0];
 const MIDDLE: f64 = 0.5 * (LEFT + RIGHT);
 /// The minimum distance, in units, between drawn steps.
 const STEP: f64 = 0.25;
@@ -75,8 +75,8 @@ fn chart(counts: &MassCounts, expected: &[ExpectedMassFunction], title: &str, un
     let name = "Halo mass function";
     let has_residuals = !expected.is_empty() && !counts.masses().is_empty();
     let mut chart = Chart::new(WIDTH, HEIGHTS[usize::from(has_residuals)], &format!("{name}: {title}"));
-    chart.heading(name, [MIDDLE, 40.0], 29.0, INK);
-    chart.heading(title, [MIDDLE, 74.0], 21.0, FAINT);
+    chart.heading(name, [0.5 * WIDTH, 40.0], 29.0, INK);
+    chart.heading(title, [0.5 * WIDTH, 74.0], 21.0, FAINT);
     let (Some(&lightest), Some(&heaviest)) = (counts.masses().last(), counts.masses().first()) else {
         chart.outline([[LEFT, CUMULATIVE[0]], [RIGHT, DIFFERENTIAL[1]]], 2.0, INK);
         chart.text("no halos", [MIDDLE, CUMULATIVE[1]], 28.0, Align::Center, INK);
@@ -102,6 +102,9 @@ fn chart(counts: &MassCounts, expected: &[ExpectedMassFunction], title: &str, un
 
     let bins = Bins::new(counts);
     let (least, most) = bins.range();
+    // Expected numbers are shown down to a tenth of the smallest one that was measured.
+    let lowest = expected.iter().flat_map(|curve| bins.expected(curve)).map(|[_, number]| number);
+    let least = lowest.filter(|&number| number > 0.0).fold(least, f64::min).max(0.1 * least);
     let per_fold = panel(widened(least.log10() - 0.2, most.log10() + 0.2), DIFFERENTIAL);
     let name = format!("dn / d ln M  [{}]", units.number_density());
     per_fold.draw(&mut chart, [Some(&*masses).filter(|_| !has_residuals), Some(&name)], |chart| {

@@ -16,7 +16,7 @@ use crate::style::Style;
 const WIDTH: f64 = 960.0;
 const COLUMNS: usize = 3;
 /// The space around the panels, for the title, between panels, and for captions.
-const LEFT: f64 = 92.0;
+const LEFT: f64 = 102.0;
 const RIGHT: f64 = 20.0;
 const TOP: f64 = 66.0;
 const LEGEND: f64 = 72.0;
@@ -133,7 +133,7 @@ fn legend(chart: &mut Chart, radius: &str) {
                     chart.disc([x + 14.0, y - 6.0], 3.5, POINTS);
                 }
                 1 => chart.line(line(30.0), 2.5, FIT),
-                2 => chart.dashed(&line(34.0), POOR_DASHES, 2.0, POOR),
+                2 => chart.dashed(&line(31.0), POOR_DASHES, 2.0, POOR),
                 3 => chart.tint(
                     vec![[x, y - 14.0], [x + 30.0, y - 14.0], [x + 30.0, y + 2.0], [x, y + 2.0]],
                     UNRESOLVED,
@@ -171,7 +171,7 @@ fn captions(chart: &mut Chart, halo: &ProfilePanel, [left, top]: [f64; 2], room:
         Some(fit) => {
             let concentration = with_error(fit.concentration, fit.concentration_error);
             let chi2 = match reduced_chi2(fit) {
-                Some(reduced) => format!("χ²/ν = {:.1}/{} = {reduced:.1}", fit.chi2, fit.shells - 2),
+                Some(reduced) => format!("χ²/ν = {reduced:.1} (ν = {})", fit.shells - 2),
                 None => format!("χ² = {:.1} of {} shells", fit.chi2, fit.shells),
             };
             let (end, color) = if is_poor(fit) { (": poor fit", POOR) } else { ("", FAINT) };
@@ -283,9 +283,9 @@ mod tests {
     fn poor_fits_are_marked() {
         let svg = |chi2, shells| chart(&[with_fit(chi2, shells, 1.0)], ["", "R"], &AxisUnits::default()).svg().unwrap();
         let poor = svg(385.0, 11);
-        assert!(poor.contains(">χ²/ν = 385.0/9 = 42.8: poor fit<"), "{poor}");
+        assert!(poor.contains(">χ²/ν = 42.8 (ν = 9): poor fit<"), "{poor}");
         let good = svg(7.5, 9);
-        assert!(good.contains(">χ²/ν = 7.5/7 = 1.1<") && !good.contains("poor fit<"), "{good}");
+        assert!(good.contains(">χ²/ν = 1.1 (ν = 7)<") && !good.contains("poor fit<"), "{good}");
         assert!(svg(385.0, 2).contains(">χ² = 385.0 of 2 shells<"));
     }
 

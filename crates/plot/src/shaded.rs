@@ -23,6 +23,8 @@ const STRIP: usize = 1 << 15;
 /// The tangent of half the angle that the shorter side of the picture spans, and the share of it that the mesh fills.
 const TANGENT: f64 = 0.26;
 const FILLED: f64 = 0.92;
+/// The number of steps by which the mesh is centred.
+const CENTERING: usize = 10;
 /// The maximum number of pixels along a side.
 const MOST: usize = 1 << 14;
 const SURFACE: [f64; 3] = [214.0, 196.0, 168.0];
@@ -229,7 +231,22 @@ fn eye<S: Scalar>(mesh: &Mesh<S>, axes: [[f64; 3]; 3], view: &View) -> ([f64; 3]
     // A mesh without extent, or seen edge-on, is seen from a distance.
     let distance = needed[0].max(needed[1]).max(nearest + 1e-3 * size);
     let distance = if size > 0.0 { distance } else { 1.0 };
-    let shift = planes.map(|[right, left]| 0.5 * (right - left));
+    let mut shift = planes.map(|[right, left]| 0.5 * (right - left));
+    // The side of the picture that is not filled is centred in steps, since nearer vertices count more.
+    for _ in 0..CENTERING {
+        let mut seen = [[f64::INFINITY, f64::NEG_INFINITY]; 2];
+        for corner in (0..mesh.len()).flat_map(|triangle| mesh.triangle(triangle as u32)) {
+            let at: [f64; 3] = corner.map(Into::into);
+            let ahead = distance - along(&at, &axes[2]);
+            for k in 0..2 {
+                let place = (along(&at, &axes[k]) - shift[k]) / ahead;
+                seen[k] = [seen[k][0].min(place), seen[k][1].max(place)];
+            }
+        }
+        for k in 0..2 {
+            shift[k] += 0.5 * (seen[k][0] + seen[k][1]) * (distance - nearest);
+        }
+    }
     let eye = |k: usize| middle[k] + distance * axes[2][k] + shift[0] * axes[0][k] + shift[1] * axes[1][k];
     (std::array::from_fn(eye), distance + size)
 }
@@ -280,7 +297,7 @@ mod tests {
             let faces = [[0, 1, 3], [0, 3, 2], [4, 5, 7], [4, 7, 6], [0, 1, 5], [0, 5, 4], [2, 3, 7], [2, 7, 6]];
             Mesh::build(&vertices, &faces).unwrap()
         };
-        for mesh in [boxed([10.0, 10.0, 0.5]), boxed([1.0; 3]), boxed([0.01, 0.01, 5.0])] {
+        for mesh in [boxed([10.0, 10.0, 0.5]), boxed([1.0; 3]), boxed([0.4, 0.4, 5.0])] {
             for (azimuth, elevation, width, height) in
                 [(-60.0, 25.0, 240, 180), (10.0, 80.0, 180, 240), (0.0, 5.0, 240, 90)]
             {
@@ -298,6 +315,8 @@ mod tests {
                 let expected = 0.5 * (1.0 - FILLED) * width.min(height) as f64;
                 let fits = |[a, b]: [usize; 2]| (a as f64 - expected).abs() < 2.5 && (b as f64 - expected).abs() < 2.5;
                 assert!(fits(across) || fits(up), "{across:?} {up:?} {expected} {view:?}");
+                let is_centred = |[a, b]: [usize; 2]| a.abs_diff(b) <= 4;
+                assert!(is_centred(across) && is_centred(up), "{across:?} {up:?} {view:?}");
                 assert!(across.iter().chain(&up).all(|&own| own as f64 > expected - 2.5), "{across:?} {up:?}");
             }
         }

@@ -179,12 +179,16 @@ pub fn logarithmic([lo, hi]: [f64; 2], at: &dyn Fn(f64) -> f64, room: Room) -> T
         let is_plain = !room.powers && all.iter().all(|&(_, power, _)| (-3..DIGITS).contains(&power));
         all.into_iter().map(|(value, power, digit)| (value, digit_and_power(digit, power, is_plain))).collect()
     };
-    let plain = !room.powers && from > -4.0 && to < 5.0;
+    let plain = from > -4.0 && to < 5.0;
     let span = to - from;
     let first = ((span / 8.0).ceil().clamp(1.0, 400.0)) as i32;
     let mut tries = vec![];
-    if span >= 0.8 && span < if plain { 3.0 } else { 1.5 } {
+    if !room.powers && span >= 0.8 && span < if plain { 3.0 } else { 1.5 } {
         tries.push(values(1, &[1.0, 2.0, 5.0]));
+        tries.push(values(1, &[1.0, 3.0]));
+    }
+    if room.powers {
+        tries.push(values(1, &[1.0]));
         tries.push(values(1, &[1.0, 3.0]));
     }
     if span >= 0.8 {

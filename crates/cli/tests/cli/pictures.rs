@@ -42,7 +42,7 @@ fn formats_and_resolutions() {
     let scratch = Scratch::new();
     let options = ["--profiles", "2", "--gallery", "2", "--finder", "adaptahop", "--members"];
     let sizes = [
-        ("mass_function", [10.0, 1180.0 / 96.0]),
+        ("mass_function", [10.0, 1214.0 / 96.0]),
         ("projection", [1310.0 / 153.6, 1190.0 / 153.6]),
         ("dendrogram", [10.0, 700.0 / 96.0]),
         ("profiles", [10.0, 0.0]),
@@ -148,7 +148,12 @@ fn slabs() {
     }
     // A projection along x shows y and z.
     let svg = draw("x:6.5..7.5");
-    assert!(svg.contains(">2 particles, 1 halo with") && svg.contains(">y  [") && svg.contains(">z  [") && !svg.contains(">x  ["));
+    assert!(
+        svg.contains(">2 particles, 1 halo with")
+            && svg.contains(">y  [")
+            && svg.contains(">z  [")
+            && !svg.contains(">x  [")
+    );
     assert!(svg.contains("circle: the halo; radius"));
     let svg = draw("y:8..9");
     assert!(svg.contains("no particles in the slab") && svg.contains("no halos") && rings(&svg) == 0);
@@ -196,7 +201,9 @@ fn fits_of_the_finder() {
         let other = draw(options);
         assert!(!other.contains("Warren") && other.contains("Tinker et al. 2008"), "{options:?}");
         // The table has all expected numbers.
-        assert!(fs::read_to_string(scratch.path("out/mass_function.ecsv")).unwrap().contains("n_above_warren_et_al_2006"));
+        assert!(
+            fs::read_to_string(scratch.path("out/mass_function.ecsv")).unwrap().contains("n_above_warren_et_al_2006")
+        );
     }
 }
 
@@ -221,7 +228,8 @@ fn centers_of_the_gallery() {
 #[test]
 fn clusters_in_space() {
     let scratch = Scratch::new();
-    let points = scratch.write("points.csv", "lon,lat,depth\n0,0,0\n0,0.1,0\n0.1,0,0\n5,5,5\n5,5.1,5\n5.1,5,5\n9,9,3\n");
+    let points =
+        scratch.write("points.csv", "lon,lat,depth\n0,0,0\n0,0.1,0\n0.1,0,0\n5,5,5\n5,5.1,5\n5.1,5,5\n9,9,3\n");
     let (file, plot) = (points.display().to_string(), scratch.path("plot.svg").display().to_string());
     let hdbscan = ["hdbscan", &file, "--min-cluster-size", "3", "--plot", &plot];
     let dbscan = ["dbscan", &file, "--eps", "0.2", "--min-pts", "3", "--plot", &plot];
