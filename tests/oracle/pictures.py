@@ -23,8 +23,8 @@ from PIL import Image
 
 DPI = 80
 WORDS = {
-    "mass_function": ["Cumulative halo mass function", "Poisson"],
-    "projection": ["particles", "halos"],
+    "mass_function": ["Halo mass function", "Poisson", "dn / d ln M"],
+    "projection": ["particles", "halos", "rows of the catalogue"],
     "dendrogram": ["Halo and subhalos by density"],
     "profiles": ["Density profiles of the largest halos", "χ²"],
     "gallery": ["along the z axis", "most bound particle"],

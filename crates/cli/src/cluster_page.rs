@@ -18,12 +18,6 @@ use super::text::command_line;
 /// The names of up to three coordinates of files without names.
 const NAMES: [&str; 3] = ["x", "y", "z"];
 
-/// Returns the error for a picture of points that are not in the plane.
-pub fn not_flat(file: &Path, dim: usize) -> Failure {
-    let file = file.display();
-    format!("{file}: points have {dim} dimensions; --plot requires 2, or a name that ends in .html").into()
-}
-
 /// Points with their clusters.
 pub struct ClusterPage<'a> {
     pub args: &'a args::Points,

@@ -9,9 +9,9 @@ use ropewalk::{Dbscan, Labels};
 use ropewalk_table::{DevicePoints, on_device};
 
 use super::args::Dbscan as Args;
-use super::cluster_page::{self, ClusterPage};
+use super::cluster_page::ClusterPage;
+use super::clusters_picture;
 use super::device::{Device, DeviceArg};
-use super::dimensions::with_rows;
 use super::failure::Failure;
 use super::input;
 use super::labelled::LabelsFile;
@@ -36,8 +36,8 @@ pub fn run(args: &Args) -> Result<String, Failure> {
     let mut phases = Phases::default();
     let input::PointsInput { mut snapshot, outside } = input::points(&args.points, &mut phases)?;
     let points = &snapshot.points;
-    if format.is_some() && points.dim() != 2 {
-        return Err(cluster_page::not_flat(&args.points.file, points.dim()));
+    if format.is_some() {
+        clusters_picture::check_dimension(&args.points.file, points)?;
     }
     let labels = match device {
         Device::Cpu => phases.run("find clusters", || ropewalk_table::dbscan(points, &on_host(args)))?,
@@ -55,14 +55,9 @@ pub fn run(args: &Args) -> Result<String, Failure> {
     let points = &snapshot.points;
     if let (Some(path), Some(format)) = (&args.plot, format) {
         phases.run("picture", || -> Result<(), Failure> {
-            let title = counts.title(args);
-            let title = [title[0].as_str(), title[1].as_str()];
-            let picture =
-                with_rows!(points, f32 [2], f64 [2], rows => ropewalk_plot::clusters(rows, &labels, args.eps, args.points.periodic, title, format));
-            picture.map_or(Ok(()), |picture| {
-                let picture = picture?;
-                outputs.write(path, |out| out.write_all(&picture))
-            })
+            let shown = clusters_picture::shown(&snapshot, &args.points, counts.title(args), args.eps);
+            let picture = clusters_picture::draw(points, &labels, &shown, format)?;
+            outputs.write(path, |out| out.write_all(&picture))
         })?;
     }
     let mut summary = Summary::default();

@@ -13,9 +13,9 @@ use ropewalk_report::Figure;
 use ropewalk_table::{DevicePoints, on_device};
 
 use super::args::{Hdbscan as Args, Method};
-use super::cluster_page::{self, ClusterPage};
+use super::cluster_page::ClusterPage;
+use super::clusters_picture;
 use super::device::{Device, DeviceArg};
-use super::dimensions::with_rows;
 use super::failure::Failure;
 use super::input;
 use super::labelled::LabelsFile;
@@ -43,8 +43,8 @@ pub fn run(args: &Args) -> Result<String, Failure> {
     let mut phases = Phases::default();
     let input::PointsInput { mut snapshot, outside } = input::points(&args.points, &mut phases)?;
     let points = &snapshot.points;
-    if plotted.is_some() && points.dim() != 2 {
-        return Err(cluster_page::not_flat(&args.points.file, points.dim()));
+    if plotted.is_some() {
+        clusters_picture::check_dimension(&args.points.file, points)?;
     }
     let clusters = match device {
         Device::Cpu => phases.run("find clusters", || ropewalk_table::hdbscan(points, &hdbscan(args))),
@@ -72,13 +72,10 @@ pub fn run(args: &Args) -> Result<String, Failure> {
     let title = Title::new(args, &clusters);
     if let (Some(path), Some(format)) = (&args.plot, plotted) {
         phases.run("picture", || -> Result<(), Failure> {
-            let lines = [title.points.as_str(), title.options.as_str()];
-            let picture =
-                with_rows!(points, f32 [2], f64 [2], rows => ropewalk_plot::clusters(rows, labels, 0.0, args.points.periodic, lines, format));
-            picture.map_or(Ok(()), |picture| {
-                let picture = picture?;
-                outputs.write(path, |out| out.write_all(&picture))
-            })
+            let lines = [title.points.clone(), title.options.clone()];
+            let shown = clusters_picture::shown(&snapshot, &args.points, lines, 0.0);
+            let picture = clusters_picture::draw(points, labels, &shown, format)?;
+            outputs.write(path, |out| out.write_all(&picture))
         })?;
     }
     if let (Some(path), Some(format)) = (&args.tree, format) {

@@ -1,31 +1,69 @@
-//! Pictures of the largest halos: `ropewalk halos --gallery` with all kinds of centres, and `--profiles`.
+//! Pictures of the largest halos: `ropewalk halos --gallery` and `--profiles`.
 
 use ropewalk::geometry::Space;
 use ropewalk::halo::{Centers, Profile};
+use ropewalk::internals::format::significant;
 use ropewalk::units::Quantity;
-use ropewalk_pipeline::{CenterKind, HaloName, Largest, Pipeline};
-use ropewalk_plot::{GalleryPanel, ProfilePanel};
+use ropewalk_pipeline::{CenterKind, FoundHalos, HaloName, Pipeline};
+use ropewalk_plot::{GalleryMembers, GalleryPanel, ProfilePanel};
+use ropewalk_table::Catalog;
 
 use super::args::Halos as Args;
 use super::failure::Failure;
 use super::output_units::{axes, factor, of_pictures};
 use super::pictures::Picture;
-use super::text::{grouped, short};
-
-/// The centres that the gallery marks in addition to the most bound particle, which comes first.
-const KINDS: [(CenterKind, &str); 4] = [
-    (CenterKind::MostBoundPoisson, "MBP by Poisson's grid"),
-    (CenterKind::MostConnected, "most connected particle"),
-    (CenterKind::CenterOfMass, "centre of mass"),
-    (CenterKind::ShrinkingSphere, "shrinking sphere"),
-];
+use super::text::grouped;
 
 /// The maximum number of halos in a picture of profiles.
 const PANELS: usize = 100;
+/// The maximum number of kinds of centres in a gallery, the most bound particle included.
+const CENTERS: usize = 5;
 
-/// Draws the members and centres of the largest halos.
-pub fn gallery(args: &Args, pipeline: &Pipeline<'_>, largest: &Largest) -> Result<Vec<u8>, Failure> {
-    let others = KINDS.iter().map(|&(kind, _)| pipeline.centers_of(&largest.halos, kind));
+/// Returns the kinds of centres of `--center`, besides the most bound particle, without repetitions.
+fn chosen_centers(args: &Args) -> Vec<CenterKind> {
+    let mut kinds: Vec<CenterKind> = vec![];
+    for kind in args.center.iter().map(|&kind| CenterKind::from(kind)) {
+        if !matches!(kind, CenterKind::MostBound | CenterKind::MostBoundBrute) && !kinds.contains(&kind) {
+            kinds.push(kind);
+        }
+    }
+    kinds.truncate(CENTERS - 1);
+    kinds
+}
+
+/// Returns the name of a kind of centre in the legend.
+fn center_name(kind: CenterKind) -> String {
+    match kind {
+        CenterKind::MostBoundPoisson => "most bound particle by a grid".into(),
+        CenterKind::MostBoundAStar => "most bound particle by A*".into(),
+        CenterKind::ShrinkingSphere => "shrinking sphere".into(),
+        _ => kind.to_string(),
+    }
+}
+
+/// Returns the name of a particle type in the legend.
+fn type_name(kind: u8) -> String {
+    match kind {
+        0 => "gas".into(),
+        1 => "dark matter".into(),
+        4 => "stars".into(),
+        5 => "black holes".into(),
+        6 => "neutrinos".into(),
+        _ => format!("type {kind}"),
+    }
+}
+
+/// Draws members and centres of the largest halos of a catalogue: the linked particles, those of each attached type,
+/// the most bound particle, and the other centres of `--center`.
+pub fn gallery(
+    args: &Args,
+    pipeline: &Pipeline<'_>,
+    found: &FoundHalos<'_>,
+    catalog: &Catalog,
+) -> Result<Vec<u8>, Failure> {
+    let largest = pipeline.largest(found, catalog, args.gallery.into())?;
+    let kinds = chosen_centers(args);
+    let others = kinds.iter().map(|&kind| pipeline.centers_of(&largest.halos, kind));
     let others = others.collect::<ropewalk::Result<Vec<Centers>>>()?;
     let space: Space<3> = Space::periodic(pipeline.period())?;
     let position = |&i: &u32| pipeline.position(i).unwrap_or([f64::NAN; 3]);
@@ -48,15 +86,24 @@ pub fn gallery(args: &Args, pipeline: &Pipeline<'_>, largest: &Largest) -> Resul
         });
         let about = |at: [f64; 2]| [length * (at[0] - middle[0]), length * (at[1] - middle[1])];
         members.iter_mut().for_each(|at| *at = about(*at));
+        let attached = found.attached.as_ref().map(|attached| attached.positions_by_type(largest.found[halo]));
+        let of_type = |(kind, positions): (u8, Vec<[f64; 3]>)| GalleryMembers {
+            name: type_name(kind),
+            positions: positions.into_iter().map(|at| about(offset(at))).collect(),
+        };
+        let others_of_halo: Vec<GalleryMembers> = attached.into_iter().flatten().map(of_type).collect();
+        let count = members.len() + others_of_halo.iter().map(|others| others.positions.len()).sum::<usize>();
         let radius = largest.r200c[halo].map(|radius| length * radius);
-        let shown = radius.map_or(String::new(), |radius| format!(", R200c {} {}", short(radius), units.length()));
+        let shown =
+            radius.map_or(String::new(), |radius| format!(", R200c {} {}", significant(radius, 3), units.length()));
         let centers = [&largest.centers].into_iter().chain(&others);
         GalleryPanel {
-            caption: [largest.names[halo].to_string(), format!("{} members{shown}", grouped(members.len() as u64))],
+            caption: [largest.names[halo].to_string(), format!("{} members{shown}", grouped(count as u64))],
             // A missing centre is NaN and is not drawn.
             centers: centers.map(|kind| about(offset(kind.as_slice()[halo].position))).collect(),
             radius,
             members,
+            others: others_of_halo,
         }
     };
     let panels: Vec<GalleryPanel> = (0..largest.halos.len()).map(panel).collect();
@@ -65,8 +112,9 @@ pub fn gallery(args: &Args, pipeline: &Pipeline<'_>, largest: &Largest) -> Resul
         1 => format!("The largest halo along the z axis{}", units.when()),
         many => format!("The {many} largest halos along the z axis{}", units.when()),
     };
-    let names: Vec<&str> =
-        ["most bound particle (MBP)"].into_iter().chain(KINDS.iter().map(|&(_, name)| name)).collect();
+    let names: Vec<String> =
+        ["most bound particle".into()].into_iter().chain(kinds.iter().map(|&kind| center_name(kind))).collect();
+    let names: Vec<&str> = names.iter().map(String::as_str).collect();
     let sphere = if largest.r200c.iter().any(Option::is_some) { "R200c" } else { "" };
     Ok(ropewalk_plot::gallery(&panels, &names, [&title, sphere], &units, Picture::Gallery.style(args))?)
 }

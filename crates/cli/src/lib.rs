@@ -9,6 +9,7 @@ mod args;
 mod bench;
 mod centers;
 mod cluster_page;
+mod clusters_picture;
 mod config;
 mod convert;
 mod dbscan;

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use ropewalk::units::{Factors, Frame, KnownUnits, Quantity, UnitSystem};
+use ropewalk::units::{Factors, KnownUnits, Quantity, UnitSystem};
 use ropewalk_pipeline::Pipeline;
 use ropewalk_plot::AxisUnits;
 use ropewalk_table::columns::{Column, Meta, meta_in_units};
@@ -16,17 +16,10 @@ pub fn of_report(args: &Args, pipeline: &Pipeline<'_>) -> Result<Option<Factors>
     factors.map_err(|error| format!("--units: {error}").into())
 }
 
-/// Returns the factors to the units of pictures: those of `--units`, or comoving Mpc/h for snapshots in comoving
-/// kpc/h.
+/// Returns the factors to the units of pictures: those of `--units`, or comoving Mpc/h and Msun/h. `None` if the units
+/// of the snapshot are unknown, or do not convert to these.
 pub fn of_pictures(args: &Args, pipeline: &Pipeline<'_>) -> Result<Option<Factors>, Failure> {
-    let is_kpc = pipeline.universe().units().is_some_and(|units| {
-        let length = units.length;
-        length.per_h && length.frame == Frame::Comoving && length.name() == "kpc/h" && units.mass.per_h
-    });
-    match of_report(args, pipeline)? {
-        None if is_kpc => Ok(pipeline.universe().factors(UnitSystem::H).ok()),
-        factors => Ok(factors),
-    }
+    Ok(of_report(args, pipeline)?.or_else(|| pipeline.universe().factors(UnitSystem::H).ok()))
 }
 
 /// Returns the factor for lengths or masses; 1 if units are unchanged.

@@ -20,6 +20,10 @@ const NOT_3D: &str = "points must have three coordinates";
 /// The file with the values of the mass function.
 const MASS_TABLE: &str = "mass_function.ecsv";
 
+/// The names of the expected mass functions in the table.
+const WARREN: &str = "Warren et al. 2006";
+const TINKER: &str = "Tinker et al. 2008, 200m";
+
 /// The pictures. The files of each are in the order of [`PictureFormat::ALL`].
 #[derive(Clone, Copy, Debug)]
 pub enum Picture {
@@ -180,7 +184,6 @@ pub fn projection_across(
 pub fn shown(args: &Args, pipeline: &Pipeline<'_>, catalog: &Catalog) -> Result<Projection, Failure> {
     let factors = of_pictures(args, pipeline)?;
     let length = factor(factors.as_ref(), Quantity::Length);
-    let n = grouped(pipeline.n_particles());
     let [halos, subhalos] = counts(catalog);
     let units = units_of(pipeline, factors.as_ref());
     let place = match pipeline.period() {
@@ -195,7 +198,12 @@ pub fn shown(args: &Args, pipeline: &Pipeline<'_>, catalog: &Catalog) -> Result<
     let sets = pipeline.particle_sets();
     let kinds: Vec<String> = sets.linked.iter().map(u8::to_string).collect();
     let of = if sets.is_one_type() { String::new() } else { format!(" of type {}", kinds.join(", ")) };
-    let title = format!("{n} particles{of}, {place}{when}, {halos}{subhalos}");
+    // The picture counts what is in a slab.
+    let title = match args.pictures.slab {
+        Some(_) if of.is_empty() => format!("Slab, {place}{when}"),
+        Some(_) => format!("Slab, particles{of}, {place}{when}"),
+        None => format!("{} particles{of}, {place}{when}, {halos}{subhalos}", grouped(pipeline.n_particles())),
+    };
     Ok(Projection { title, units, slab: args.pictures.slab })
 }
 
@@ -240,9 +248,10 @@ pub fn mass_function(
         remarks.push(format!("no expected mass functions: {why}"));
         vec![]
     });
+    let shown = shown_fits(args, pipeline, &curves);
     let (counts, lines) = match factors {
-        Some(factors) => (measured.in_units(factors), curves.iter().map(|curve| curve.in_units(factors)).collect()),
-        None => (measured.clone(), curves.clone()),
+        Some(factors) => (measured.in_units(factors), shown.iter().map(|curve| curve.in_units(factors)).collect()),
+        None => (measured.clone(), shown),
     };
     let picture = ropewalk_plot::mass_function(&counts, &lines, &title, &units, Picture::MassFunction.style(args))?;
     let mut table = vec![];
@@ -250,6 +259,19 @@ pub fn mass_function(
     let columns = in_units(args, pipeline, &columns, pipeline.universe().known_units(), meta)?;
     write_ecsv(&mut table, &columns.columns, columns.units, &columns.meta)?;
     Ok(vec![(Picture::MassFunction.file(args), picture), (MASS_TABLE, table)])
+}
+
+/// Returns the expected mass functions that suit the finder, with the definition of halos that each is for. The fit of
+/// Warren et al. is for friends of friends with a linking length of 0.2 mean separations.
+fn shown_fits(args: &Args, pipeline: &Pipeline<'_>, curves: &[ExpectedMassFunction]) -> Vec<ExpectedMassFunction> {
+    let separations = pipeline.scales().separations;
+    let is_fof = args.finder == args::Finder::Fof && separations.is_none_or(|b| (0.15..=0.25).contains(&b));
+    let named = |curve: &ExpectedMassFunction| {
+        let of_groups = curve.name == WARREN;
+        let name = if of_groups { "Warren et al. 2006 (FOF, b = 0.2)" } else { "Tinker et al. 2008 (SO, 200m)" };
+        (is_fof || !of_groups).then(|| ExpectedMassFunction { name: name.into(), points: curve.points.clone() })
+    };
+    curves.iter().filter_map(named).collect()
 }
 
 /// Describes the number of halos of a catalogue and, after a comma, that of its subhalos, if there are any.
@@ -312,8 +334,5 @@ fn expected(
         let points = masses.iter().zip(numbers).map(|(&mass, number)| [mass, number]).collect();
         Ok(ExpectedMassFunction { name: name.into(), points })
     };
-    Ok(vec![
-        curve("Warren et al. 2006", MassFunction::Warren2006)?,
-        curve("Tinker et al. 2008, 200m", MassFunction::Tinker2008)?,
-    ])
+    Ok(vec![curve(WARREN, MassFunction::Warren2006)?, curve(TINKER, MassFunction::Tinker2008)?])
 }

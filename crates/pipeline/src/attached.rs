@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
 use ropewalk::internals::parallel::map;
-use ropewalk_io::{Masses, Snapshot};
+use ropewalk_io::{Masses, Points, Snapshot};
 
 use crate::particle_sets::kinds;
 
@@ -68,6 +68,26 @@ impl<'a> Attached<'a> {
         self.members.get(halo).map_or(&[], Vec::as_slice)
     }
 
+    /// Returns the positions of the particles that joined a halo, for each attached type in ascending order.
+    pub fn positions_by_type(&self, halo: usize) -> Vec<(u8, Vec<[f64; 3]>)> {
+        let ends: Vec<usize> = ends_of_runs(&self.others);
+        let mut positions: Vec<(u8, Vec<[f64; 3]>)> = self.types().into_iter().map(|kind| (kind, vec![])).collect();
+        for &place in self.members(halo) {
+            let run = self.others.types.get(ends.partition_point(|&end| end <= place as usize));
+            let list = run.and_then(|run| positions.iter_mut().find(|(kind, _)| *kind == run.particle_type));
+            let at = match &self.others.points {
+                Points::F32(table) => {
+                    table.rows::<3>().and_then(|rows| rows.get(place as usize)).map(|row| row.map(f64::from))
+                }
+                Points::F64(table) => table.rows::<3>().and_then(|rows| rows.get(place as usize)).copied(),
+            };
+            if let Some((list, at)) = list.zip(at) {
+                list.1.push(at);
+            }
+        }
+        positions
+    }
+
     /// Returns the snapshot that the indices of [`Attached::members`] refer to. It has all particles that could join
     /// a halo; across ranks, those that joined a halo of this rank.
     pub fn snapshot(&self) -> &Snapshot {
@@ -120,20 +140,22 @@ fn places_in_types(snapshot: &Snapshot, before: &[u64; 256]) -> Vec<u64> {
     type_of_each(snapshot).into_iter().map(place).collect()
 }
 
+/// Returns the index after the last particle of each run of one type.
+fn ends_of_runs(snapshot: &Snapshot) -> Vec<usize> {
+    let ends = snapshot.types.iter().scan(0, |end, run| {
+        *end += run.count;
+        Some(*end)
+    });
+    ends.collect()
+}
+
 /// Sums counts and masses of each type in each halo, in the order of the members.
 pub(super) fn sums_of<'a>(
     snapshot: &Snapshot,
     halos: usize,
     members: &(dyn Fn(usize) -> &'a [u32] + Sync),
 ) -> BTreeMap<u8, Sums> {
-    let ends: Vec<usize> = snapshot
-        .types
-        .iter()
-        .scan(0, |end, run| {
-            *end += run.count;
-            Some(*end)
-        })
-        .collect();
+    let ends = ends_of_runs(snapshot);
     let mut kinds: Vec<u8> = snapshot.types.iter().map(|run| run.particle_type).collect();
     kinds.sort_unstable();
     kinds.dedup();

@@ -22,6 +22,8 @@ const SHELLS: usize = 20;
 pub struct Largest {
     /// The halos, with members as in [`FoundHalos::halos`].
     pub halos: Halos,
+    /// The index of each halo in [`FoundHalos::halos`].
+    pub found: Vec<usize>,
     /// The name of each halo.
     pub names: Vec<HaloName>,
     /// The most bound particle of each halo.
@@ -80,7 +82,8 @@ impl Pipeline<'_> {
         // AdaptaHOP, whose halos are not successive rows, runs on one rank.
         let row = |place: usize| if self.ranks.size() == 1 { hosts[place] } else { place };
         let names = places.iter().zip(&own).map(|(&place, key)| HaloName { row: row(place), tag: key.tag }).collect();
-        Ok(Largest { halos, names, centers, r200c, places, count: all.len() })
+        let found = own.iter().map(|key| key.halo).collect();
+        Ok(Largest { halos, found, names, centers, r200c, places, count: all.len() })
     }
 
     /// Measures the density profiles of the largest halos of this rank, in 20 shells out to R200c. The fit excludes

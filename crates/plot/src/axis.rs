@@ -6,15 +6,17 @@ use crate::colors::Rgb;
 use crate::ticks::{Room, Side, linear, logarithmic};
 
 pub const WIDTH: f64 = 960.0;
-pub const HEIGHT: f64 = 680.0;
+pub const HEIGHT: f64 = 700.0;
 /// The edges of the plot: left, right, top, bottom.
-pub const LEFT: f64 = 130.0;
-pub const RIGHT: f64 = 920.0;
-pub const TOP: f64 = 90.0;
-pub const BOTTOM: f64 = 600.0;
+pub const LEFT: f64 = 154.0;
+pub const RIGHT: f64 = 926.0;
+pub const TOP: f64 = 96.0;
+pub const BOTTOM: f64 = 606.0;
 pub const MIDDLE: f64 = 0.5 * (LEFT + RIGHT);
 /// The space beyond the finite values that is reserved for infinite ones.
 const BEYOND: f64 = 40.0;
+/// The font size of labels: 6 points where a page of 960 units is 100 mm wide.
+pub const LETTERS: f64 = 24.0;
 pub const INK: Rgb = [25, 25, 30];
 pub const FAINT: Rgb = [90, 90, 100];
 pub const GRID: Rgb = [217, 217, 224];
@@ -23,8 +25,8 @@ pub const PAPER: Rgb = [255, 255, 255];
 /// Creates a page with two heading lines.
 pub fn page(name: &str, title: &str) -> Chart {
     let mut chart = Chart::new(WIDTH, HEIGHT, &format!("{name}: {title}"));
-    chart.heading(name, [MIDDLE, 38.0], 26.0, INK);
-    chart.heading(title, [MIDDLE, 70.0], 19.0, FAINT);
+    chart.heading(name, [MIDDLE, 40.0], 29.0, INK);
+    chart.heading(title, [MIDDLE, 74.0], 22.0, FAINT);
     chart
 }
 
@@ -36,8 +38,8 @@ pub fn empty_note(chart: &mut Chart, what: &str) {
 /// Draws the frame, the line below it, and the name of the axis.
 pub fn frame(chart: &mut Chart, below: String, axis: &str) {
     chart.outline([[LEFT, TOP], [RIGHT, BOTTOM]], 2.0, INK);
-    chart.text(below, [MIDDLE, HEIGHT - 30.0], 20.0, Align::Center, INK);
-    chart.text_upwards(axis, [38.0, 0.5 * (TOP + BOTTOM)], 23.0, BOTTOM - TOP, INK);
+    chart.heading(&below, [MIDDLE, HEIGHT - 26.0], LETTERS, INK);
+    chart.text_upwards(axis, [36.0, 0.5 * (TOP + BOTTOM)], 1.1 * LETTERS, BOTTOM - TOP, INK);
 }
 
 /// A map from values to vertical positions in the plot.
@@ -73,7 +75,7 @@ impl Axis {
     /// Draws lines and labels at round values. Returns the name of the axis, with the conversion from labels to
     /// values.
     pub fn grid(&self, chart: &mut Chart, name: &str) -> String {
-        let (room, at) = (Room::new(Side::Left, 20.0), |value: f64| self.at(value));
+        let (room, at) = (Room::new(Side::Left, LETTERS), |value: f64| self.at(value));
         let mut ticks = if self.logarithmic {
             logarithmic(self.ends.map(|end| 10f64.powf(end)), &at, room)
         } else {
@@ -86,7 +88,7 @@ impl Axis {
         for (value, label) in ticks.marks {
             let y = self.at(value);
             chart.line(vec![[LEFT, y], [RIGHT, y]], 1.0, GRID);
-            chart.text(label, [LEFT - 12.0, y + 7.0], 20.0, Align::Right, INK);
+            chart.text(label, [LEFT - 12.0, y + 8.5], LETTERS, Align::Right, INK);
         }
         name
     }

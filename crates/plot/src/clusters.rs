@@ -1,98 +1,135 @@
-//! Points in the plane, coloured by cluster.
-
-use std::cmp::Reverse;
+//! Points in two or three dimensions, coloured by cluster.
 
 use ropewalk::cluster::Labels;
 use ropewalk::geometry::Space;
-use ropewalk::internals::format::grouped;
 use ropewalk::{Result, Scalar};
 
-use crate::axis::{FAINT, INK, PAPER};
+use crate::axis::{FAINT, INK, LETTERS, PAPER};
 use crate::canvas::{Align, Canvas};
 use crate::chart::Chart;
-use crate::colors::{Rgb, category_color};
+use crate::cluster_legend::{Legend, NOISE};
 use crate::errors;
 use crate::panel::{Panel, Scale};
+use crate::slab::AXES;
 use crate::style::Style;
 
-/// The longer side of the plot, and the minimum of the shorter one.
-const SIDE: f64 = 960.0;
-const LEAST: f64 = 480.0;
-const LEFT: f64 = 130.0;
-const TOP: f64 = 96.0;
+/// The longest and the shortest side of a plot in the plane, and of each of three plots in space.
+const SIDES: [[f64; 2]; 2] = [[960.0, 480.0], [620.0, 310.0]];
+const LEFT: f64 = 150.0;
+const TOP: f64 = 104.0;
 /// The space for the legend on the right, and for the axis below.
-const RIGHT: f64 = 290.0;
-const BOTTOM: f64 = 96.0;
-const NOISE: Rgb = [155, 155, 165];
-/// The number of clusters in the legend.
-const NAMED: usize = 12;
+const RIGHT: f64 = 310.0;
+const BOTTOM: f64 = 108.0;
+/// The space between the plots of points in space.
+const GAP: f64 = 40.0;
+/// The size of noise relative to that of other points.
+const NOISE_SIZE: f64 = 0.75;
 
-/// Draws points in the plane, coloured by cluster, with equal scales on both axes.
+/// The headings, axes and scales of a picture of clusters.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct ClusterPicture {
+    /// The two heading lines.
+    pub title: [String; 2],
+    /// The names of the coordinates, such as the columns of a table. Default, also for missing names: x, y and z.
+    pub axes: Vec<String>,
+    /// The length of a bar that shows a radius. Default: 0, for no bar.
+    pub eps: f64,
+    /// The side of a periodic box.
+    pub period: Option<f64>,
+}
+
+/// Draws points in two or three dimensions, coloured by cluster, with equal scales on all axes.
 ///
-/// The largest clusters have the most distinct colours and are listed in a legend; noise is grey and small. Dots
-/// shrink as the number of points grows, so that from a hundred to several million points can be distinguished. A bar
-/// shows the length `eps`, unless it is 0. `period` is the side of a periodic box, and `title` holds the two heading
-/// lines. Dots are rasterized in all formats, since there may be millions.
+/// Points in space are projected along each axis: a plot of the first two coordinates, below it the first and the
+/// third, and beside that the second and the third. The largest clusters have the most distinct colours, and a legend
+/// lists their labels and numbers of points. Noise is grey and small. Dots shrink as the number of points grows, so
+/// that from a hundred to several million points can be distinguished. Dots are rasterized in all formats, since there
+/// may be millions.
 ///
 /// ```
 /// use ropewalk::dbscan;
-/// use ropewalk_plot::{PictureFormat, clusters};
+/// use ropewalk_plot::{ClusterPicture, PictureFormat, clusters};
 ///
 /// let points = [[0.0f32, 0.0], [0.1, 0.0], [0.0, 0.1], [5.0, 5.0]];
 /// let labels = dbscan(&points, 0.2, 3)?;
-/// let png = clusters(&points, &labels, 0.2, None, ["one cluster", "and a point of noise"], PictureFormat::Png)?;
-/// assert!(png.starts_with(b"\x89PNG"));
+/// let shown = ClusterPicture {
+///     title: ["one cluster".into(), "and a point of noise".into()],
+///     axes: vec!["lon".into(), "lat".into()],
+///     eps: 0.2,
+///     period: None,
+/// };
+/// let svg = clusters(&points, &labels, &shown, PictureFormat::Svg)?;
+/// assert!(String::from_utf8_lossy(&svg).contains(">lon<"));
 /// # Ok::<(), ropewalk::Error>(())
 /// ```
 ///
 /// # Errors
-/// Fails if there is not one label per point, if the side of the box is not positive, or if encoding fails.
-pub fn clusters<S: Scalar>(
-    points: &[[S; 2]],
+/// Fails unless points have two or three dimensions and one label each, if the side of the box is not positive, or if
+/// encoding fails.
+pub fn clusters<S: Scalar, const D: usize>(
+    points: &[[S; D]],
     labels: &Labels,
-    eps: f64,
-    period: Option<f64>,
-    title: [&str; 2],
+    shown: &ClusterPicture,
     style: impl Into<Style>,
 ) -> Result<Vec<u8>> {
     let style = style.into();
+    if !(2..=3).contains(&D) {
+        return Err(errors::cluster_dimension(D));
+    }
     let labelled = labels.as_slice().len();
     if labelled != points.len() {
         return Err(errors::labels_length(labelled, points.len()));
     }
-    let frame = Frame::new(points, period)?;
-    let [width, height] = frame.size;
-    let mut chart = Chart::in_pixels(LEFT + width + RIGHT, TOP + height + BOTTOM, title[0]);
+    let frame = Frame::new(points, shown.period)?;
+    let [width, height] = frame.page();
+    let mut chart = Chart::in_pixels(width, height, &shown.title[0]);
     let scale = chart.scale(style)?;
-    let pixels = frame.size.map(|x| (scale * x).round().max(1.0) as usize);
-    let mut canvas = Canvas::new(pixels[0], pixels[1], PAPER)?;
-
     let legend = Legend::new(labels);
-    let dots = Dots::for_count(points.len());
-    // Noise is drawn first, so that it hides nothing.
-    for noise in [true, false] {
-        for (i, point) in points.iter().enumerate() {
-            let cluster = labels.get(i);
-            let at = frame.place(point.map(Into::into)).map(|x| scale * x);
-            if cluster.is_none() != noise || !at.iter().all(|x| x.is_finite()) {
-                continue;
-            }
-            match cluster {
-                Some(cluster) => canvas.disc(at, scale * dots.radius, legend.color(cluster), dots.cover),
-                None => canvas.disc(at, 0.55 * scale * dots.radius, NOISE, dots.cover),
+    for view in frame.views() {
+        let pixels = view.size.map(|x| (scale * x).round().max(1.0) as usize);
+        let mut canvas = Canvas::new(pixels[0], pixels[1], PAPER)?;
+        let dots = Dots::for_count(points.len());
+        let radius = scale * dots.radius * frame.scale_of_dots();
+        // Noise is drawn first, so that it hides nothing.
+        for noise in [true, false] {
+            for (i, point) in points.iter().enumerate() {
+                let cluster = labels.get(i);
+                let at = frame.place(point.map(Into::into), &view).map(|x| scale * x);
+                if cluster.is_none() != noise || !at.iter().all(|x| x.is_finite()) {
+                    continue;
+                }
+                match cluster {
+                    Some(cluster) => canvas.disc(at, radius, legend.color(cluster), dots.cover),
+                    None => canvas.disc(at, NOISE_SIZE * radius, NOISE, dots.cover),
+                }
             }
         }
+        chart.image(view.corner, view.size, canvas.into_image());
+        if points.is_empty() {
+            let middle = [0, 1].map(|k| view.corner[k] + 0.5 * view.size[k]);
+            chart.text("no points", middle, 32.0, Align::Center, INK);
+        }
+        frame.axes(&mut chart, &view, &shown.axes);
     }
-    chart.image([LEFT, TOP], frame.size, canvas.into_image());
-    if points.is_empty() {
-        chart.text("no points", frame.middle(), 32.0, Align::Center, INK);
-    }
-    frame.axes(&mut chart);
-    legend.draw(&mut chart, &frame, labels.n_noise(), eps);
-    let middle = frame.middle()[0];
-    chart.heading(title[0], [middle, 40.0], 27.0, INK);
-    chart.heading(title[1], [middle, 74.0], 20.0, FAINT);
+    let [left, top, bottom] = frame.legend();
+    legend.draw(&mut chart, [left, top], labels.n_noise());
+    legend_bar(&mut chart, [left, bottom], shown.eps * frame.scale);
+    let middle = frame.middle();
+    chart.heading(&shown.title[0], [middle, 42.0], 29.0, INK);
+    chart.heading(&shown.title[1], [middle, 80.0], 23.0, FAINT);
     chart.encoded(style)
+}
+
+/// Draws the bar of a length, if it is long enough and fits beside the plot.
+fn legend_bar(chart: &mut Chart, [left, bottom]: [f64; 2], length: f64) {
+    if (2.0..=RIGHT - 60.0).contains(&length) {
+        let y = bottom - 11.0;
+        chart.line(vec![[left, y], [left + length, y]], 3.0, INK);
+        for end in [left, left + length] {
+            chart.line(vec![[end, y - 6.0], [end, y + 6.0]], 2.0, INK);
+        }
+        chart.text("eps", [left, y - 16.0], LETTERS, Align::Left, INK);
+    }
 }
 
 /// The size and opacity of dots.
@@ -110,126 +147,117 @@ impl Dots {
     }
 }
 
-/// The visible part of the plane, and its size on the page.
-struct Frame {
-    lo: [f64; 2],
+/// The visible part of space, and its size on the page.
+struct Frame<const D: usize> {
+    lo: [f64; D],
     /// Units of the drawing per unit of length.
     scale: f64,
-    size: [f64; 2],
-    period: Option<[f64; 2]>,
+    /// The length of each axis on the page.
+    size: [f64; D],
+    period: Option<[f64; D]>,
 }
 
-impl Frame {
+/// One plot: the two coordinates that it shows, and its place on the page.
+struct View {
+    axes: [usize; 2],
+    corner: [f64; 2],
+    size: [f64; 2],
+    /// `true` for axes with names and labels.
+    is_named: [bool; 2],
+}
+
+impl<const D: usize> Frame<D> {
     /// Shows the periodic box, or the smallest box around the points with a margin.
-    fn new<S: Scalar>(points: &[[S; 2]], period: Option<f64>) -> Result<Self> {
-        let period = period.map(Space::<2>::periodic).transpose()?.and_then(|space| space.period().copied());
+    fn new<S: Scalar>(points: &[[S; D]], period: Option<f64>) -> Result<Self> {
+        let period = period.map(Space::<D>::periodic).transpose()?.and_then(|space| space.period().copied());
         let (lo, hi) = match period {
-            Some(period) => ([0.0; 2], period),
+            Some(period) => ([0.0; D], period),
             None => extent(points),
         };
         // Coincident or collinear points still need a window of positive width, relative to their coordinates.
-        let largest = (hi[0] - lo[0]).max(hi[1] - lo[1]);
+        let largest = (0..D).fold(0.0f64, |most, k| most.max(hi[k] - lo[k]));
         let least = if largest > 0.0 {
             1e-3 * largest
         } else {
             1e-3 * lo.iter().fold(1e-300, |most: f64, x| most.max(x.abs()))
         };
         let air = if period.is_some() { 1.0 } else { 1.05 };
-        let span = [0, 1].map(|k| air * (hi[k] - lo[k]).max(least));
+        let span: [f64; D] = std::array::from_fn(|k| air * (hi[k] - lo[k]).max(least));
+        let longest = span.iter().fold(least, |most, &x| most.max(x));
         // A window much longer than wide gets additional margin across.
-        let fit = |part: f64| (SIDE * part).clamp(LEAST, SIDE).round();
-        let size = [fit(span[0] / span[1]), fit(span[1] / span[0])];
-        let scale = (size[0] / span[0]).min(size[1] / span[1]);
-        let lo = [0, 1].map(|k| 0.5 * lo[k] + 0.5 * hi[k] - 0.5 * size[k] / scale);
+        let [side, shortest] = SIDES[usize::from(D > 2)];
+        let size = span.map(|span| (side * (span / longest)).clamp(shortest, side).round());
+        let scale = side / longest;
+        let lo = std::array::from_fn(|k| 0.5 * lo[k] + 0.5 * hi[k] - 0.5 * size[k] / scale);
         Ok(Self { lo, scale, size, period })
     }
 
-    /// Maps a position in the plane to units from the upper left corner of the plot.
-    fn place(&self, at: [f64; 2]) -> [f64; 2] {
+    /// Returns the plots. Those of points in space share axes: x above each other, z beside each other.
+    fn views(&self) -> Vec<View> {
+        let view =
+            |axes: [usize; 2], corner, is_named| View { axes, corner, size: axes.map(|k| self.size[k]), is_named };
+        if D == 2 {
+            return vec![view([0, 1], [LEFT, TOP], [true; 2])];
+        }
+        let (right, below) = (LEFT + self.size[0] + GAP, TOP + self.size[1] + GAP);
+        vec![
+            view([0, 1], [LEFT, TOP], [false, true]),
+            view([0, 2], [LEFT, below], [true; 2]),
+            view([1, 2], [right, below], [true, false]),
+        ]
+    }
+
+    /// Returns the width and the height of the page.
+    fn page(&self) -> [f64; 2] {
+        if D == 2 {
+            return [LEFT + self.size[0] + RIGHT, TOP + self.size[1] + BOTTOM];
+        }
+        [LEFT + self.size[0] + GAP + self.size[1].max(RIGHT) + 40.0, TOP + self.size[1] + GAP + self.size[2] + BOTTOM]
+    }
+
+    /// Returns the left, the upper and the lower edge of the legend.
+    fn legend(&self) -> [f64; 3] {
+        [LEFT + self.size[0] + if D == 2 { 30.0 } else { GAP }, TOP, TOP + self.size[1]]
+    }
+
+    /// Returns the middle of the headings.
+    fn middle(&self) -> f64 {
+        if D == 2 { LEFT + 0.5 * self.size[0] } else { 0.5 * self.page()[0] }
+    }
+
+    /// Returns the size of dots relative to that in a plot of full size.
+    fn scale_of_dots(&self) -> f64 {
+        if D == 2 { 1.0 } else { 0.8 }
+    }
+
+    /// Maps a position to units from the upper left corner of a plot.
+    fn place(&self, at: [f64; D], view: &View) -> [f64; 2] {
         let inside = |k: usize| self.period.map_or(at[k], |period| at[k].rem_euclid(period[k])) - self.lo[k];
-        [inside(0) * self.scale, self.size[1] - inside(1) * self.scale]
+        let [x, y] = view.axes.map(|k| inside(k) * self.scale);
+        [x, view.size[1] - y]
     }
 
-    fn middle(&self) -> [f64; 2] {
-        [LEFT + 0.5 * self.size[0], TOP + 0.5 * self.size[1]]
-    }
-
-    fn axes(&self, chart: &mut Chart) {
-        let [width, height] = self.size;
+    fn axes(&self, chart: &mut Chart, view: &View, names: &[String]) {
+        let ([left, top], [width, height]) = (view.corner, view.size);
         let ends = |k: usize| [self.lo[k], self.lo[k] + self.size[k] / self.scale];
-        let scales = [Scale::linear(ends(0), [LEFT, LEFT + width]), Scale::linear(ends(1), [TOP + height, TOP])];
+        let [x, y] = view.axes;
+        let scales = [Scale::linear(ends(x), [left, left + width]), Scale::linear(ends(y), [top + height, top])];
         let panel = Panel { is_gridded: false, is_outside: true, ..Panel::new(scales[0], scales[1]) };
-        panel.draw(chart, [Some("x"), Some("y")], |_| {});
+        let name = |k: usize| names.get(k).map_or(AXES[k], String::as_str);
+        let shown = [0, 1].map(|k| Some(name(view.axes[k])).filter(|_| view.is_named[k]));
+        panel.draw(chart, shown, |_| {});
     }
 }
 
 /// Returns the box around all finite points; the unit box if there are none.
-fn extent<S: Scalar>(points: &[[S; 2]]) -> ([f64; 2], [f64; 2]) {
-    let (mut lo, mut hi) = ([f64::INFINITY; 2], [f64::NEG_INFINITY; 2]);
+fn extent<S: Scalar, const D: usize>(points: &[[S; D]]) -> ([f64; D], [f64; D]) {
+    let (mut lo, mut hi) = ([f64::INFINITY; D], [f64::NEG_INFINITY; D]);
     for point in points.iter().map(|point| point.map(Into::<f64>::into)).filter(|at| at.iter().all(|x| x.is_finite())) {
-        for k in 0..2 {
+        for k in 0..D {
             (lo[k], hi[k]) = (lo[k].min(point[k]), hi[k].max(point[k]));
         }
     }
-    if lo[0] <= hi[0] { (lo, hi) } else { ([0.0; 2], [1.0; 2]) }
-}
-
-/// The clusters by descending size, which determines their colours.
-pub(super) struct Legend {
-    /// Number and size of each cluster, largest first.
-    ranked: Vec<(u32, usize)>,
-    rank: Vec<u32>,
-}
-
-impl Legend {
-    pub fn new(labels: &Labels) -> Self {
-        let mut ranked: Vec<(u32, usize)> = (0..).zip(labels.sizes()).collect();
-        ranked.sort_unstable_by_key(|&(number, size)| (Reverse(size), number));
-        let mut rank = vec![0; ranked.len()];
-        for (place, &(number, _)) in (0..).zip(&ranked) {
-            rank[number as usize] = place;
-        }
-        Self { ranked, rank }
-    }
-
-    pub fn color(&self, cluster: u32) -> Rgb {
-        category_color(self.rank.get(cluster as usize).map_or(0, |&rank| rank as usize))
-    }
-
-    fn draw(&self, chart: &mut Chart, frame: &Frame, noise: usize, eps: f64) {
-        let left = LEFT + frame.size[0] + 30.0;
-        let mut y = TOP + 18.0;
-        let mut line = |dot: Option<(f64, Rgb)>, text: &str, color: Rgb| {
-            if let Some((radius, color)) = dot {
-                chart.disc([left + 8.0, y - 7.0], radius, color);
-            }
-            let indent = if dot.is_some() { 28.0 } else { 0.0 };
-            chart.text(text, [left + indent, y], 20.0, Align::Left, color);
-            y += 30.0;
-        };
-        let known = self.ranked.len();
-        line(None, if known > NAMED { "largest clusters" } else { "clusters" }, FAINT);
-        for &(number, size) in self.ranked.iter().take(NAMED) {
-            line(Some((8.0, self.color(number))), &format!("{number}: {}", grouped(size as u64)), INK);
-        }
-        match known {
-            0 => line(None, "none", INK),
-            1..=NAMED => {}
-            _ => line(None, &format!("and {} more", grouped((known - NAMED) as u64)), FAINT),
-        }
-        line(Some((4.5, NOISE)), &format!("noise: {}", grouped(noise as u64)), INK);
-
-        // The bar for `eps`, above the lower edge of the frame.
-        let length = eps * frame.scale;
-        if (2.0..=RIGHT - 60.0).contains(&length) {
-            let y = TOP + frame.size[1] - 11.0;
-            chart.line(vec![[left, y], [left + length, y]], 3.0, INK);
-            for end in [left, left + length] {
-                chart.line(vec![[end, y - 6.0], [end, y + 6.0]], 2.0, INK);
-            }
-            chart.text("eps", [left, y - 15.0], 20.0, Align::Left, INK);
-        }
-    }
+    if lo[0] <= hi[0] { (lo, hi) } else { ([0.0; D], [1.0; D]) }
 }
 
 #[cfg(test)]
@@ -238,6 +266,10 @@ mod tests {
 
     use super::*;
     use crate::PictureFormat;
+
+    fn shown(eps: f64, period: Option<f64>) -> ClusterPicture {
+        ClusterPicture { eps, period, ..ClusterPicture::default() }
+    }
 
     #[test]
     fn anything_can_be_drawn() {
@@ -250,19 +282,21 @@ mod tests {
             &[[0.0, 1.0], [0.0, 2.0], [0.0, 1e6]],
         ];
         for points in sets {
+            let in_space: Vec<[f64; 3]> = points.iter().map(|&[x, y]| [y, x, y]).collect();
             for eps in [0.0, 1.0, 1e140] {
                 let labels = dbscan(points, eps, 1).unwrap();
-                assert!(
-                    clusters(points, &labels, eps, None, ["", ""], PictureFormat::Png).unwrap().starts_with(b"\x89PNG")
-                );
+                let png = clusters(points, &labels, &shown(eps, None), PictureFormat::Png).unwrap();
+                assert!(png.starts_with(b"\x89PNG"));
+                let svg = clusters(&in_space, &labels, &shown(eps, None), PictureFormat::Svg).unwrap();
+                assert!(!String::from_utf8_lossy(&svg).contains("NaN"));
             }
             let labels = dbscan(points, 0.0, 1).unwrap();
-            assert!(clusters(points, &labels, 0.0, Some(2.0), ["", ""], PictureFormat::Png).is_ok());
-            assert!(clusters(points, &labels, 0.0, Some(-2.0), ["", ""], PictureFormat::Png).is_err());
+            assert!(clusters(points, &labels, &shown(0.0, Some(2.0)), PictureFormat::Png).is_ok());
+            assert!(clusters(points, &labels, &shown(0.0, Some(-2.0)), PictureFormat::Png).is_err());
         }
         let labels = dbscan(&[[0.0f32, 0.0]], 1.0, 1).unwrap();
-        assert!(clusters::<f32>(&[], &labels, 1.0, None, ["", ""], PictureFormat::Png).is_err());
-        assert!(clusters(&[[f32::NAN, 0.0]], &labels, f64::NAN, None, ["", ""], PictureFormat::Png).is_ok());
+        assert!(clusters::<f32, 2>(&[], &labels, &shown(1.0, None), PictureFormat::Png).is_err());
+        assert!(clusters(&[[f32::NAN, 0.0]], &labels, &shown(f64::NAN, None), PictureFormat::Png).is_ok());
     }
 
     #[test]
@@ -271,10 +305,38 @@ mod tests {
         assert!(radii.is_sorted_by(|a, b| a >= b) && radii[0] <= 9.0 && radii[4] >= 0.6, "{radii:?}");
     }
 
+    /// The three plots of a box of unequal sides: equal scales, shared axes, no overlap.
+    #[test]
+    fn plots_in_space_share_axes() {
+        let frame = Frame::new(&[[0.0f64, 0.0, 0.0], [8.0, 6.0, 7.0]], None).unwrap();
+        let [xy, xz, yz] = &frame.views()[..] else { panic!() };
+        assert_eq!([xy.axes, xz.axes, yz.axes], [[0, 1], [0, 2], [1, 2]]);
+        assert_eq!((xy.corner[0], xy.size[0]), (xz.corner[0], xz.size[0]));
+        assert_eq!((xz.corner[1], xz.size[1]), (yz.corner[1], yz.size[1]));
+        assert!(xy.corner[1] + xy.size[1] < xz.corner[1] && xz.corner[0] + xz.size[0] < yz.corner[0]);
+        // Each plot has the middle of the points in its middle.
+        for view in frame.views() {
+            let at = frame.place([4.0, 3.0, 3.5], &view);
+            assert!((0..2).all(|k| (at[k] - 0.5 * view.size[k]).abs() < 1e-9));
+        }
+        let svg = |axes: &[&str]| {
+            let axes = axes.iter().map(|&name| name.into()).collect();
+            let labels = dbscan(&[[0.0, 0.0, 0.0], [8.0, 6.0, 7.0]], 1.0, 1).unwrap();
+            let shown = ClusterPicture { axes, ..ClusterPicture::default() };
+            let points = [[0.0, 0.0, 0.0], [8.0, 6.0, 7.0]];
+            String::from_utf8(clusters(&points, &labels, &shown, PictureFormat::Svg).unwrap()).unwrap()
+        };
+        let count = |svg: &str, name: &str| svg.matches(&format!(">{name}</text>")).count();
+        assert_eq!(["x", "y", "z"].map(|name| count(&svg(&[]), name)), [1, 2, 1]);
+        assert_eq!(["a", "b", "z"].map(|name| count(&svg(&["a", "b"]), name)), [1, 2, 1]);
+    }
+
     #[test]
     fn labels_of_other_points() {
         let labels = dbscan(&[[0.0, 0.0]; 3], 1.0, 1).unwrap();
-        let error = clusters(&[[0.0, 0.0]; 2], &labels, 1.0, None, ["", ""], PictureFormat::Png).unwrap_err();
+        let error = clusters(&[[0.0, 0.0]; 2], &labels, &shown(1.0, None), PictureFormat::Png).unwrap_err();
         assert_eq!(error.to_string(), "3 labels for 2 points; expected one per point");
+        let error = clusters(&[[0.0]; 3], &labels, &shown(1.0, None), PictureFormat::Png).unwrap_err();
+        assert_eq!(error.to_string(), "points have 1 dimensions; a picture of clusters needs 2 or 3");
     }
 }

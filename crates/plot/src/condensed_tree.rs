@@ -7,7 +7,7 @@ use ropewalk::internals::format::grouped;
 use crate::axis::{Axis, BOTTOM, LEFT, MIDDLE, PAPER, RIGHT, TOP, empty_note, frame, page};
 use crate::canvas::Align;
 use crate::chart::Chart;
-use crate::clusters::Legend;
+use crate::cluster_legend::Legend;
 use crate::colors::{Rgb, mix};
 use crate::style::Style;
 
@@ -57,7 +57,8 @@ fn chart(clusters: &HdbscanClusters, title: &str) -> Chart {
         name = axis.grid(&mut chart, &name);
         bars(&mut chart, clusters, &exits, &axis);
     }
-    let label = format!("width: number of points, {} in all", grouped(tree.n_points() as u64));
+    let points = grouped(tree.n_points() as u64);
+    let label = format!("width: number of points, {points} in all; colour: selected clusters; grey: others");
     frame(&mut chart, label, &name);
     chart
 }

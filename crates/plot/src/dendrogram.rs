@@ -22,8 +22,10 @@ const THINNEST: f64 = 1.0;
 const ABOVE: f64 = 30.0;
 const BELOW: f64 = 8.0;
 /// The size of a label, and the space between labels.
-const LABEL: f64 = 14.0;
+const LABEL: f64 = 17.0;
 const GAP: f64 = 6.0;
+/// The font size of the legend of levels.
+const LEVEL: f64 = 18.0;
 /// The number of the most massive structures that may have labels.
 const CANDIDATES: usize = 400;
 /// The level from which on all levels have the same colour.
@@ -221,16 +223,18 @@ impl<'a> Tree<'a> {
             .into_iter()
             .map(|(color, (level, count))| {
                 let more = if level >= LEVELS { " and more" } else { "" };
-                (color, format!("level {level}{more}: {}", grouped(count as u64)))
+                let what = if level == 1 { "halo" } else { "subhalo" };
+                let ending = if count == 1 { "" } else { "s" };
+                (color, format!("level {level}{more}: {} {what}{ending}", grouped(count as u64)))
             })
             .collect();
-        let letters = |name: &str| 30.0 + 9.6 * name.len() as f64;
+        let letters = |name: &str| 30.0 + width_of(name, LEVEL);
         let mut x = MIDDLE - 0.5 * names.iter().map(|(_, name)| letters(name) + 20.0).sum::<f64>();
-        let y = BOTTOM + 23.0;
+        let y = BOTTOM + 28.0;
         for (color, name) in names {
             chart.line(vec![[x, y - 5.0], [x + 22.0, y - 5.0]], 5.0, category_color(color));
             let width = letters(&name);
-            chart.text(name, [x + 30.0, y], 16.0, Align::Left, INK);
+            chart.text(name, [x + 30.0, y], LEVEL, Align::Left, INK);
             x += width + 20.0;
         }
     }

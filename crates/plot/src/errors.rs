@@ -15,6 +15,11 @@ pub(super) fn labels_length(labels: usize, points: usize) -> Error {
     Error::new(ErrorKind::Input, format!("{labels} labels for {points} points; expected one per point"))
 }
 
+/// Points of a dimension that is not drawn.
+pub(super) fn cluster_dimension(dim: usize) -> Error {
+    Error::new(ErrorKind::Input, format!("points have {dim} dimensions; a picture of clusters needs 2 or 3"))
+}
+
 /// A picture that cannot be drawn: a failed encoder, or an invalid font.
 pub(super) fn picture(cause: impl Display) -> Error {
     Error::new(ErrorKind::Internal, format!("cannot draw the picture: {cause}"))

@@ -48,7 +48,7 @@ pub fn width(text: &str, size: f64) -> f64 {
 pub fn fitting(text: &str, size: f64, room: f64) -> f64 {
     let wide = width(text, size);
     // Whole tenths, so that files do not contain long numbers.
-    if wide > room && room > 0.0 { (10.0 * size * room / wide).floor() / 10.0 } else { size }
+    if wide > room && room > 0.0 { (10.0 * size * room / wide).floor() / 10.0 } else { (10.0 * size).round() / 10.0 }
 }
 
 #[cfg(test)]

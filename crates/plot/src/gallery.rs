@@ -11,18 +11,26 @@ use crate::font::{fitting, width};
 use crate::style::Style;
 use crate::ticks::round_length;
 
-/// The side of a panel's window, and the space above and around it.
+/// The side of a panel's window, that of a single one, and the space above and around it.
 const SIDE: f64 = 400.0;
-const CAPTION: f64 = 44.0;
+const LARGE: f64 = 824.0;
+const CAPTION: f64 = 58.0;
 const GAP: f64 = 24.0;
-const TOP: f64 = 72.0;
-/// The line height and the font size of the legend.
-const LINE: f64 = 40.0;
-const LETTERS: f64 = 18.0;
+const TOP: f64 = 66.0;
+/// The maximum number of panels in a row.
+const COLUMNS: usize = 3;
+/// The line height and the font size of the legend, and the font sizes of the two lines of a caption.
+const LINE: f64 = 42.0;
+const LETTERS: f64 = 20.0;
+const CAPTIONS: [f64; 2] = [21.0, 19.0];
 const MEMBER: Rgb = [70, 78, 100];
-const SPHERE: Rgb = [150, 150, 165];
+const SPHERE: Rgb = [120, 120, 140];
+/// Colours of members of other types, such as gas and stars.
+const OTHERS: [Rgb; 4] = [[30, 150, 200], [235, 140, 0], [150, 40, 160], [20, 20, 20]];
 /// The sizes of the marks from their middle, in units. They differ, so that coincident marks remain visible.
-const MARKS: [f64; 5] = [6.0, 8.0, 9.0, 11.0, 17.0];
+const MARKS: [f64; 5] = [17.0, 13.0, 10.0, 13.0, 22.0];
+/// The size of the empty middle of marks that are lines, so that the densest part of a halo remains visible.
+const EMPTY: f64 = 7.0;
 const COLORS: [Rgb; 5] = [[215, 40, 40], [20, 110, 200], [30, 140, 60], [230, 120, 0], [140, 60, 180]];
 
 /// The data of a panel: one halo.
@@ -32,17 +40,29 @@ pub struct GalleryPanel {
     pub caption: [String; 2],
     /// The positions of the members relative to the middle of the panel, along x and y.
     pub members: Vec<[f64; 2]>,
+    /// Members of other particle types, drawn in this order over the others. All panels have the same types.
+    pub others: Vec<GalleryMembers>,
     /// Centres, in the order of their names.
     pub centers: Vec<[f64; 2]>,
     /// The radius of a sphere around the first centre, such as R200c.
     pub radius: Option<f64>,
 }
 
-/// Draws a panel for each halo, in rows of four: the members as dots, a ring of the given radius around the first
-/// centre, and a mark for each centre.
+/// The members of one particle type in a panel.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct GalleryMembers {
+    /// The name of the type, such as "gas", for the legend.
+    pub name: String,
+    /// The positions, as those of [`GalleryPanel::members`].
+    pub positions: Vec<[f64; 2]>,
+}
+
+/// Draws a panel for each halo, in rows of three: the members as dots, a ring of the given radius around the first
+/// centre, and a mark for each centre, which leaves its middle free.
 ///
-/// A legend explains the marks by `names`, at most five, and the ring by `sphere`. A panel is 2.6 inches wide. Dots
-/// are rasterized in all formats, since there may be millions.
+/// A legend explains the marks by `names`, at most five, the ring by `sphere`, and the colours of members if there are
+/// several types. A panel is 2.6 inches wide, and a single one 5.4 inches. Dots are rasterized in all formats, since
+/// there may be millions.
 ///
 /// ```
 /// use ropewalk_plot::{AxisUnits, GalleryPanel, PictureFormat, gallery};
@@ -50,6 +70,7 @@ pub struct GalleryPanel {
 /// let halo = GalleryPanel {
 ///     caption: ["1".into(), "3 members".into()],
 ///     members: vec![[0.0, 0.0], [1.0, 0.5], [-1.0, 0.0]],
+///     others: vec![],
 ///     centers: vec![[0.0, 0.0]],
 ///     radius: Some(0.7),
 /// };
@@ -70,36 +91,62 @@ pub fn gallery(
 ) -> Result<Vec<u8>> {
     let style = style.into();
     check_gallery(panels.len(), style)?;
-    let (columns, wide, end) = size(panels.len());
-    let sphere = Some(sphere).filter(|sphere| !sphere.is_empty());
-    let entries = in_lines(names.iter().copied().chain(sphere), wide - 2.0 * GAP);
-    let high = end + 24.0 + LINE * entries.last().map_or(0, |entry| entry.1 + 1) as f64;
+    let Size { columns, side, wide, end } = size(panels.len());
+    let entries = entries(panels, names, sphere);
+    let places = in_lines(&entries, wide - 2.0 * GAP);
+    let high = end + 24.0 + LINE * places.last().map_or(0, |place| place.0 + 1) as f64;
     let mut chart = Chart::in_pixels(wide, high, title);
     let scale = chart.scale(style)?;
-    chart.heading(title, [0.5 * wide, 42.0], 25.0, INK);
+    chart.heading(title, [0.5 * wide, 42.0], 27.0, INK);
     for (i, halo) in panels.iter().enumerate() {
         let (row, column) = ((i / columns) as f64, (i % columns) as f64);
-        let corner = [GAP + column * (SIDE + GAP), TOP + row * (SIDE + CAPTION + GAP) + CAPTION];
-        panel(&mut chart, halo, corner, scale, units)?;
+        let corner = [GAP + column * (side + GAP), TOP + row * (side + CAPTION + GAP) + CAPTION];
+        panel(&mut chart, halo, Window { corner, side, scale }, units)?;
     }
-
-    for (i, (name, line, x)) in entries.into_iter().enumerate() {
-        let (x, y) = (GAP + 14.0 + x, end + 36.0 + LINE * line as f64);
-        if i < names.len() {
-            mark(&mut chart, i, [x, y - 6.0]);
-        } else {
-            chart.ring([x, y - 6.0], 10.0, 2.0, SPHERE);
+    for ((kind, name), (line, x)) in entries.iter().zip(places) {
+        let (x, y) = (GAP + 18.0 + x, end + 36.0 + LINE * line as f64);
+        match *kind {
+            Entry::Members(color) => chart.disc([x, y - 7.0], 6.0, color),
+            Entry::Mark(number) => mark(&mut chart, number, [x, y - 7.0]),
+            Entry::Sphere => chart.ring([x, y - 7.0], 11.0, 2.5, SPHERE),
         }
-        chart.text(name, [x + 22.0, y], LETTERS, Align::Left, INK);
+        chart.text(*name, [x + 30.0, y], LETTERS, Align::Left, INK);
     }
     chart.encoded(style)
 }
 
-/// Returns the number of columns of a gallery, and its width and height without the legend.
-fn size(panels: usize) -> (usize, f64, f64) {
-    let columns = panels.clamp(2, 4);
+/// What an entry of the legend explains.
+enum Entry {
+    Members(Rgb),
+    Mark(usize),
+    Sphere,
+}
+
+/// Returns the entries of the legend: types of members if there are several, marks, and the sphere unless its name is
+/// empty.
+fn entries<'n>(panels: &'n [GalleryPanel], names: &[&'n str], sphere: &'n str) -> Vec<(Entry, &'n str)> {
+    let others = panels.first().map_or(&[][..], |panel| &panel.others[..]);
+    let linked = (!others.is_empty()).then_some((Entry::Members(MEMBER), "linked particles"));
+    let others = others.iter().zip(OTHERS.iter().cycle());
+    let others = others.map(|(others, &color)| (Entry::Members(color), others.name.as_str()));
+    let marks = names.iter().enumerate().map(|(number, &name)| (Entry::Mark(number), name));
+    let sphere = (!sphere.is_empty()).then_some((Entry::Sphere, sphere));
+    linked.into_iter().chain(others).chain(marks).chain(sphere).collect()
+}
+
+/// The number of columns of a gallery, the side of a panel, and the width and height without the legend.
+struct Size {
+    columns: usize,
+    side: f64,
+    wide: f64,
+    end: f64,
+}
+
+fn size(panels: usize) -> Size {
+    let columns = panels.clamp(1, COLUMNS);
+    let side = if columns == 1 { LARGE } else { SIDE };
     let rows = panels.div_ceil(columns).max(1) as f64;
-    (columns, GAP + columns as f64 * (SIDE + GAP), TOP + rows * (SIDE + CAPTION + GAP))
+    Size { columns, side, wide: GAP + columns as f64 * (side + GAP), end: TOP + rows * (side + CAPTION + GAP) }
 }
 
 /// Checks that a [`gallery`] of a number of halos can be drawn, before the halos are computed.
@@ -115,51 +162,62 @@ fn size(panels: usize) -> (usize, f64, f64) {
 /// # Errors
 /// Fails if the resolution is out of range, or the picture would have too many pixels.
 pub fn check_gallery(panels: usize, style: impl Into<Style>) -> Result<()> {
-    let (_, wide, high) = size(panels);
+    let Size { wide, end, .. } = size(panels);
     // Dots are rasterized in all formats.
-    let scale = Chart::in_pixels(wide, high, "").scale(style.into())?;
-    canvas::check_pixels((wide * scale) as usize, (high * scale) as usize)
+    let scale = Chart::in_pixels(wide, end, "").scale(style.into())?;
+    canvas::check_pixels((wide * scale) as usize, (end * scale) as usize)
 }
 
-/// Breaks the names of a legend into lines. Returns each name with its line and its position there.
-fn in_lines<'n>(names: impl Iterator<Item = &'n str>, room: f64) -> Vec<(&'n str, usize, f64)> {
+/// Breaks the entries of a legend into lines. Returns the line and the position there of each.
+fn in_lines(entries: &[(Entry, &str)], room: f64) -> Vec<(usize, f64)> {
     let (mut line, mut x) = (0, 0.0);
-    names
-        .map(|name| {
-            let wide = width(name, LETTERS) + 36.0;
-            if x > 0.0 && x + wide > room {
-                (line, x) = (line + 1, 0.0);
-            }
-            let place = (name, line, x);
-            x += wide + 34.0;
-            place
-        })
-        .collect()
+    let place = |(_, name): &(Entry, &str)| {
+        let wide = width(name, LETTERS) + 48.0;
+        if x > 0.0 && x + wide > room {
+            (line, x) = (line + 1, 0.0);
+        }
+        let place = (line, x);
+        x += wide + 28.0;
+        place
+    };
+    entries.iter().map(place).collect()
 }
 
-fn panel(chart: &mut Chart, halo: &GalleryPanel, [left, top]: [f64; 2], scale: f64, units: &AxisUnits) -> Result<()> {
-    for (text, size, y, color) in
-        [(&halo.caption[0], 19.0, top - 26.0, INK), (&halo.caption[1], 16.0, top - 6.0, FAINT)]
-    {
-        chart.text(text, [left, y], fitting(text, size, SIDE), Align::Left, color);
+/// The place of a panel on the page, and the pixels per unit.
+#[derive(Clone, Copy)]
+struct Window {
+    corner: [f64; 2],
+    side: f64,
+    scale: f64,
+}
+
+fn panel(chart: &mut Chart, halo: &GalleryPanel, window: Window, units: &AxisUnits) -> Result<()> {
+    let Window { corner: [left, top], side, scale } = window;
+    for (line, y, color) in [(0, top - 35.0, INK), (1, top - 10.0, FAINT)] {
+        let text = &halo.caption[line];
+        chart.text(text, [left, y], fitting(text, CAPTIONS[line], side), Align::Left, color);
     }
     // The window shows all members, and the sphere unless it is much larger.
-    let farthest = halo.members.iter().flatten().fold(0.0f64, |most, x| most.max(x.abs()));
+    let others = halo.others.iter().flat_map(|others| &others.positions);
+    let farthest = halo.members.iter().chain(others).flatten().fold(0.0f64, |most, x| most.max(x.abs()));
     let first = halo.centers.first().copied().unwrap_or_default();
     let outside = halo.radius.map_or(0.0, |radius| radius + first[0].abs().max(first[1].abs()));
     let reach = 1.06 * farthest.max(outside.min(2.0 * farthest)).max(f64::MIN_POSITIVE);
-    let half = 0.5 * SIDE;
+    let half = 0.5 * side;
     let inside = |at: [f64; 2]| [half * (1.0 + at[0] / reach), half * (1.0 - at[1] / reach)];
 
-    let many = (halo.members.len() as f64 / 100.0).max(1.0);
-    let (dot, cover) = ((4.0 * many.powf(-0.25)).max(0.6), (0.9 - 0.12 * many.ln()).max(0.25));
-    let side = (scale * SIDE).round().max(1.0);
-    let mut canvas = Canvas::new(side as usize, side as usize, PAPER)?;
-    for &member in &halo.members {
-        canvas.disc(inside(member).map(|x| x * side / SIDE), dot * side / SIDE, MEMBER, cover);
+    let pixels = (scale * side).round().max(1.0);
+    let mut canvas = Canvas::new(pixels as usize, pixels as usize, PAPER)?;
+    let others = halo.others.iter().map(|others| &others.positions).zip(OTHERS.into_iter().cycle());
+    for (positions, color) in std::iter::once((&halo.members, MEMBER)).chain(others) {
+        let many = (positions.len() as f64 / 100.0).max(1.0);
+        let (dot, cover) = ((4.0 * many.powf(-0.25)).max(0.6), (0.9 - 0.12 * many.ln()).max(0.25));
+        for &member in positions {
+            canvas.disc(inside(member).map(|x| x * pixels / side), dot * pixels / SIDE, color, cover);
+        }
     }
-    chart.image([left, top], [SIDE; 2], canvas.into_image());
-    let window = [[left, top], [left + SIDE, top + SIDE]];
+    chart.image([left, top], [side; 2], canvas.into_image());
+    let window = [[left, top], [left + side, top + side]];
     chart.clip(Some(window));
     let place = |at: [f64; 2]| [left + inside(at)[0], top + inside(at)[1]];
     if let Some(radius) = halo.radius {
@@ -167,31 +225,35 @@ fn panel(chart: &mut Chart, halo: &GalleryPanel, [left, top]: [f64; 2], scale: f
     }
     for (i, &center) in halo.centers.iter().enumerate().rev() {
         // Centres that are NaN are skipped.
-        if inside(center).iter().all(|x| (0.0..SIDE).contains(x)) {
+        if inside(center).iter().all(|x| (0.0..side).contains(x)) {
             mark(chart, i, place(center));
         }
     }
     chart.clip(None);
     // The scale bar, of a round length.
     if let Some((length, label)) = round_length(2.0 * reach) {
-        let y = top + SIDE - 14.0;
+        let y = top + side - 14.0;
         let bar = length / reach * half;
         chart.line(vec![[left + 12.0, y], [left + 12.0 + bar, y]], 3.0, INK);
-        chart.text(format!("{label} {}", units.length()), [left + 12.0, y - 9.0], 16.0, Align::Left, INK);
+        chart.text(format!("{label} {}", units.length()), [left + 12.0, y - 10.0], LETTERS, Align::Left, INK);
     }
     chart.outline(window, 2.0, INK);
     Ok(())
 }
 
-/// Draws a mark with a light outline: plus, cross, ring, square, diamond.
+/// Draws a mark with a light outline: plus, cross, ring, square, diamond. Its middle is free.
 fn mark(chart: &mut Chart, kind: usize, [x, y]: [f64; 2]) {
     let size = MARKS[kind % MARKS.len()];
     let color = COLORS[kind % COLORS.len()];
-    let tilted = size * 0.5f64.sqrt();
     let lines = |places: &[[f64; 2]]| places.iter().map(|[dx, dy]| [x + dx, y + dy]).collect::<Vec<_>>();
+    // Four lines that end short of the middle.
+    let rays = |directions: [[f64; 2]; 4]| -> Vec<Vec<[f64; 2]>> {
+        directions.iter().map(|&[dx, dy]| lines(&[[EMPTY * dx, EMPTY * dy], [size * dx, size * dy]])).collect()
+    };
+    let diagonal = 0.5f64.sqrt();
     let strokes = match kind {
-        0 => vec![lines(&[[-size, 0.0], [size, 0.0]]), lines(&[[0.0, -size], [0.0, size]])],
-        1 => vec![lines(&[[-tilted, -tilted], [tilted, tilted]]), lines(&[[-tilted, tilted], [tilted, -tilted]])],
+        0 => rays([[1.0, 0.0], [-1.0, 0.0], [0.0, 1.0], [0.0, -1.0]]),
+        1 => rays([[1.0, 1.0], [-1.0, 1.0], [1.0, -1.0], [-1.0, -1.0]].map(|at: [f64; 2]| at.map(|x| diagonal * x))),
         2 => vec![],
         3 => vec![lines(&[[-size, -size], [size, -size], [size, size], [-size, size], [-size, -size]])],
         _ => vec![lines(&[[-size, 0.0], [0.0, -size], [size, 0.0], [0.0, size], [-size, 0.0]])],
@@ -202,6 +264,58 @@ fn mark(chart: &mut Chart, kind: usize, [x, y]: [f64; 2]) {
         }
         if kind == 2 {
             chart.ring([x, y], size, width, color);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::PictureFormat;
+
+    #[test]
+    fn one_halo_fills_the_page() {
+        let shape = |panels| {
+            let Size { columns, wide, side, .. } = size(panels);
+            (columns, wide, side)
+        };
+        assert_eq!(shape(1), (1, 872.0, 824.0));
+        assert_eq!(shape(2), (2, 872.0, 400.0));
+        assert_eq!((shape(3).0, shape(4).0, shape(100).0), (3, 3, 3));
+    }
+
+    #[test]
+    fn types_are_in_the_legend() {
+        let others = ["gas", "stars"].map(|name| GalleryMembers { name: name.into(), positions: vec![[0.5, 0.0]] });
+        let halo = GalleryPanel { members: vec![[1.0, 0.0]], centers: vec![[0.0; 2]], ..GalleryPanel::default() };
+        let svg = |halo: &GalleryPanel| {
+            let halos = std::slice::from_ref(halo);
+            let units = AxisUnits::default();
+            String::from_utf8(gallery(halos, &["centre"], ["", ""], &units, PictureFormat::Svg).unwrap()).unwrap()
+        };
+        let plain = svg(&halo);
+        assert!(!plain.contains("linked particles") && plain.matches("<circle").count() == 0);
+        let all = svg(&GalleryPanel { others: others.into(), ..halo });
+        assert!([">linked particles<", ">gas<", ">stars<"].iter().all(|name| all.contains(name)));
+        assert_eq!(all.matches("<circle").count(), 3);
+    }
+
+    /// No line of a mark enters the middle.
+    #[test]
+    fn marks_leave_the_middle_free() {
+        for kind in 0..MARKS.len() {
+            let mut chart = Chart::new(100.0, 100.0, "");
+            mark(&mut chart, kind, [0.0; 2]);
+            for (_, drawn) in chart.marks {
+                if let crate::chart::Mark::Line { points, .. } = drawn {
+                    for pair in points.windows(2) {
+                        let nearest = (0..=20)
+                            .map(|i| f64::from(i) / 20.0)
+                            .map(|part| [0, 1].map(|k| pair[0][k] + part * (pair[1][k] - pair[0][k])));
+                        assert!(nearest.map(|[x, y]| x.hypot(y)).fold(f64::INFINITY, f64::min) > EMPTY - 1e-9);
+                    }
+                }
+            }
         }
     }
 }

@@ -1,8 +1,9 @@
 //! The k-distance curve: the sorted distances from each point to its k-th nearest neighbour.
 
 use ropewalk::Result;
-use ropewalk::internals::format::significant;
+use ropewalk::internals::format::{grouped, significant};
 
+use crate::axis::LETTERS;
 use crate::canvas::Align;
 use crate::chart::Chart;
 use crate::colors::Rgb;
@@ -10,12 +11,12 @@ use crate::style::Style;
 use crate::ticks::{Room, Side, logarithmic};
 
 const WIDTH: f64 = 960.0;
-const HEIGHT: f64 = 680.0;
+const HEIGHT: f64 = 700.0;
 /// The edges of the plot: left, right, top, bottom.
-const LEFT: f64 = 130.0;
-const RIGHT: f64 = 920.0;
-const TOP: f64 = 90.0;
-const BOTTOM: f64 = 580.0;
+const LEFT: f64 = 154.0;
+const RIGHT: f64 = 926.0;
+const TOP: f64 = 96.0;
+const BOTTOM: f64 = 584.0;
 /// The minimum distance, in units, between drawn corners of the curve.
 const STEP: f64 = 0.4;
 const INK: Rgb = [25, 25, 30];
@@ -53,11 +54,14 @@ pub fn k_distances(
 }
 
 fn chart(sorted: &[f64], k: usize, knee: Option<[usize; 2]>, title: &str) -> Chart {
-    let name = format!("Distance to neighbour {k} of each point");
+    let name = match k {
+        1 => "Distance to the nearest neighbour of each point".into(),
+        _ => format!("Distance to the {} nearest neighbour of each point", ordinal(k)),
+    };
     let mut chart = Chart::new(WIDTH, HEIGHT, &format!("{name}: {title}"));
     let middle = 0.5 * (LEFT + RIGHT);
-    chart.heading(&name, [middle, 38.0], 26.0, INK);
-    chart.heading(title, [middle, 70.0], 19.0, FAINT);
+    chart.heading(&name, [middle, 40.0], 29.0, INK);
+    chart.heading(title, [middle, 74.0], 22.0, FAINT);
     let mut axis = "distance".to_string();
 
     let first = sorted.partition_point(|&distance| distance <= 0.0 || distance.is_nan());
@@ -73,9 +77,21 @@ fn chart(sorted: &[f64], k: usize, knee: Option<[usize; 2]>, title: &str) -> Cha
     chart.outline([[LEFT, TOP], [RIGHT, BOTTOM]], 2.0, INK);
     let label =
         format!("share of points with at most this distance  [%]  (core if min_samples = {})", k.saturating_add(1));
-    chart.text(label, [middle, HEIGHT - 28.0], 20.0, Align::Center, INK);
-    chart.text_upwards(axis, [38.0, 0.5 * (TOP + BOTTOM)], 23.0, BOTTOM - TOP, INK);
+    chart.heading(&label, [0.5 * WIDTH, HEIGHT - 24.0], LETTERS, INK);
+    chart.text_upwards(axis, [36.0, 0.5 * (TOP + BOTTOM)], 1.1 * LETTERS, BOTTOM - TOP, INK);
     chart
+}
+
+/// Formats an ordinal number: `1st`, `2nd`, `11th`.
+fn ordinal(k: usize) -> String {
+    let ending = match (k % 10, k % 100) {
+        (_, 11..=13) => "th",
+        (1, _) => "st",
+        (2, _) => "nd",
+        (3, _) => "rd",
+        _ => "th",
+    };
+    format!("{}{ending}", grouped(k as u64))
 }
 
 struct Plot {
@@ -98,15 +114,15 @@ impl Plot {
         for percent in (0..=100).step_by(10) {
             let x = LEFT + (RIGHT - LEFT) * f64::from(percent) / 100.0;
             chart.line(vec![[x, TOP], [x, BOTTOM]], 1.0, GRID);
-            chart.text(percent.to_string(), [x, BOTTOM + 30.0], 20.0, Align::Center, INK);
+            chart.text(percent.to_string(), [x, BOTTOM + 34.0], LETTERS, Align::Center, INK);
         }
         let ends = self.log.map(|end| 10f64.powf(end));
-        let ticks = logarithmic(ends, &|value| self.up(value), Room::new(Side::Left, 20.0));
+        let ticks = logarithmic(ends, &|value| self.up(value), Room::new(Side::Left, LETTERS));
         let name = ticks.named(name);
         for (value, label) in ticks.marks {
             let y = self.up(value);
             chart.line(vec![[LEFT, y], [RIGHT, y]], 1.0, GRID);
-            chart.text(label, [LEFT - 12.0, y + 7.0], 20.0, Align::Right, INK);
+            chart.text(label, [LEFT - 12.0, y + 8.5], LETTERS, Align::Right, INK);
         }
         name
     }
@@ -134,9 +150,9 @@ impl Plot {
             // The curve ascends, so the label fits above the line on the left, or below the point on the right.
             let label = format!("knee: eps = {}", significant(*eps, 3));
             if at[0] - LEFT > 260.0 {
-                chart.text(label, [at[0] - 14.0, at[1] - 14.0], 22.0, Align::Right, KNEE);
+                chart.text(label, [at[0] - 14.0, at[1] - 14.0], LETTERS, Align::Right, KNEE);
             } else {
-                chart.text(label, [at[0] + 14.0, at[1] + 30.0], 22.0, Align::Left, KNEE);
+                chart.text(label, [at[0] + 14.0, at[1] + 32.0], LETTERS, Align::Left, KNEE);
             }
         }
     }
@@ -145,6 +161,17 @@ impl Plot {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn ordinals() {
+        assert_eq!(
+            [2, 3, 4, 11, 12, 21, 113, 1001].map(ordinal),
+            ["2nd", "3rd", "4th", "11th", "12th", "21st", "113th", "1,001st"]
+        );
+        let svg = |k| chart(&[1.0, 2.0], k, None, "").svg().unwrap();
+        assert!(svg(4).contains("Distance to the 4th nearest neighbour of each point"));
+        assert!(svg(1).contains("Distance to the nearest neighbour of each point"));
+    }
 
     #[test]
     fn anything_can_be_drawn() {

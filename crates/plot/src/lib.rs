@@ -1,9 +1,9 @@
 //! Pictures of halos, clusters and meshes as PNG, SVG or PDF.
 //!
-//! - the cumulative mass function of a catalogue, compared with expectations,
+//! - the cumulative and the differential mass function of a catalogue, compared with expectations,
 //! - the projected density with its halos,
 //! - individual halos and their profiles,
-//! - clusters in the plane, and the k-distance curve,
+//! - clusters in the plane or in space, and the k-distance curve,
 //! - values on a grid in the plane,
 //! - the condensed tree of HDBSCAN*, and the dendrogram of a halo's subhalos,
 //! - a shaded mesh, as PNG only.
@@ -23,6 +23,8 @@ mod axis;
 mod axis_units;
 mod canvas;
 mod chart;
+mod circles;
+mod cluster_legend;
 mod clusters;
 mod colors;
 mod condensed_tree;
@@ -47,10 +49,10 @@ mod ticks;
 mod window;
 
 pub use axis_units::AxisUnits;
-pub use clusters::clusters;
+pub use clusters::{ClusterPicture, clusters};
 pub use condensed_tree::condensed_tree;
 pub use dendrogram::dendrogram;
-pub use gallery::{GalleryPanel, check_gallery, gallery};
+pub use gallery::{GalleryMembers, GalleryPanel, check_gallery, gallery};
 pub use k_distances::k_distances;
 pub use map::{Map, map};
 pub use mass_function::mass_function;

@@ -1,30 +1,34 @@
-//! The cumulative mass function of halos, compared with expectations, and their ratio.
+//! The cumulative and the differential mass function of halos, compared with expectations, and their ratio.
 
 use ropewalk::Result;
 use ropewalk_table::{ExpectedMassFunction, MassCounts};
 
-use crate::axis::{FAINT, INK};
+use crate::axis::{FAINT, INK, LETTERS};
 use crate::axis_units::AxisUnits;
 use crate::canvas::Align;
 use crate::chart::Chart;
 use crate::colors::Rgb;
+use crate::font::{fitting, width};
 use crate::panel::{Panel, Scale};
 use crate::style::Style;
 
 const WIDTH: f64 = 960.0;
 /// The height of the page without and with residuals.
-const HEIGHTS: [f64; 2] = [680.0, 850.0];
-/// The edges of the plot: left, right, top, bottom. Then the top and bottom of the residuals below it.
-const LEFT: f64 = 130.0;
-const RIGHT: f64 = 920.0;
-const TOP: f64 = 90.0;
-const BOTTOM: f64 = 580.0;
-const RESIDUALS: [f64; 2] = [592.0, 750.0];
+const HEIGHTS: [f64; 2] = [1000.0, 1214.0];
+/// The left and the right edges of all plots.
+const LEFT: f64 = 154.0;
+const RIGHT: f64 = 930.0;
+/// The top and the bottom of the plots: cumulative, differential, residuals.
+const CUMULATIVE: [f64; 2] = [96.0, 500.0];
+const DIFFERENTIAL: [f64; 2] = [528.0, 904.0];
+const RESIDUALS: [f64; 2] = [932.0, 1116.0];
 const MIDDLE: f64 = 0.5 * (LEFT + RIGHT);
 /// The minimum distance, in units, between drawn steps.
 const STEP: f64 = 0.25;
 /// The largest residual that is shown.
 const FARTHEST: f64 = 1.0;
+/// The distance between points of an expected differential curve, in decades of mass.
+const FINE: f64 = 0.02;
 
 const STAIRS: Rgb = [156, 46, 97];
 const ERROR: Rgb = [188, 55, 84];
@@ -32,12 +36,14 @@ const ERROR: Rgb = [188, 55, 84];
 const LINES: [(Rgb, Option<[f64; 2]>); 3] =
     [([31, 78, 156], None), ([27, 127, 107], Some([10.0, 6.0])), ([122, 106, 29], Some([3.0, 5.0]))];
 
-/// Draws the number of halos per volume at or above each mass, on logarithmic axes.
+/// Draws the number of halos per volume at or above each mass, and below it the number per volume and e-fold of mass,
+/// on logarithmic axes.
 ///
-/// A band shows one Poisson error (the square root of the number) on each side; `expected` mass functions are lines.
-/// If there are any, a second plot shows the ratio of measured and expected numbers minus one, at the bin edges of
-/// `counts`, with Poisson errors. Deviations above 1 are arrows at the edge. `title` is the heading line. The picture
-/// is ten inches wide.
+/// Bands and bars are Poisson errors (the square root of the number); `expected` mass functions are lines. The
+/// differential plot has a point for each bin of `counts` that has halos, and expected numbers averaged over bins of
+/// the same width. If there are expected mass functions, a third plot shows the ratio of measured and expected
+/// cumulative numbers minus one, at the bin edges of `counts`, with Poisson errors. Deviations above 1 are arrows at
+/// the edge. `title` is the heading line. The picture is ten inches wide.
 ///
 /// ```
 /// use ropewalk_table::{Catalog, MassCounts};
@@ -66,29 +72,46 @@ pub fn mass_function(
 }
 
 fn chart(counts: &MassCounts, expected: &[ExpectedMassFunction], title: &str, units: &AxisUnits) -> Chart {
-    let name = "Cumulative halo mass function";
+    let name = "Halo mass function";
     let has_residuals = !expected.is_empty() && !counts.masses().is_empty();
     let mut chart = Chart::new(WIDTH, HEIGHTS[usize::from(has_residuals)], &format!("{name}: {title}"));
-    chart.heading(name, [MIDDLE, 38.0], 26.0, INK);
-    chart.heading(title, [MIDDLE, 70.0], 19.0, FAINT);
+    chart.heading(name, [0.5 * WIDTH, 40.0], 29.0, INK);
+    chart.heading(title, [0.5 * WIDTH, 74.0], 21.0, FAINT);
     let (Some(&lightest), Some(&heaviest)) = (counts.masses().last(), counts.masses().first()) else {
-        chart.outline([[LEFT, TOP], [RIGHT, BOTTOM]], 2.0, INK);
-        chart.text("no halos", [MIDDLE, 0.5 * (TOP + BOTTOM)], 26.0, Align::Center, INK);
+        chart.outline([[LEFT, CUMULATIVE[0]], [RIGHT, DIFFERENTIAL[1]]], 2.0, INK);
+        chart.text("no halos", [MIDDLE, CUMULATIVE[1]], 28.0, Align::Center, INK);
         return chart;
     };
     let volume = counts.volume();
     let x = Scale::logarithmic(widened(lightest.log10() - 0.08, heaviest.log10() + 0.12), [LEFT, RIGHT]);
     let most = (counts.masses().len() as f64).log10() - volume.log10() + 0.2;
-    let y = Scale::logarithmic(widened(0.6f64.log10() - volume.log10(), most), [BOTTOM, TOP]);
-    let panel = Panel::new(x, y);
+    let panel = |ends, [top, bottom]: [f64; 2]| Panel {
+        powers: true,
+        ..Panel::new(x, Scale::logarithmic(ends, [bottom, top]))
+    };
     let masses = format!("halo mass M  [{}]", units.mass());
-    let numbers = format!("n(≥ M)  [{}]", units.number_density());
-    panel.draw(&mut chart, [Some(&*masses).filter(|_| !has_residuals), Some(&numbers)], |chart| {
-        stairs(chart, &panel, counts);
+
+    let above = panel(widened(0.6f64.log10() - volume.log10(), most), CUMULATIVE);
+    let name = format!("n(≥ M)  [{}]", units.number_density());
+    above.draw(&mut chart, [None, Some(&name)], |chart| {
+        stairs(chart, &above, counts);
         for (curve, (color, dashes)) in expected.iter().zip(LINES.into_iter().cycle()) {
-            let points = curve.points.iter().filter(|point| point.iter().all(|&x| x > 0.0 && x < f64::INFINITY));
-            stroke(chart, points.map(|&point| panel.at(point)).collect(), dashes, color);
+            stroke(chart, positions(&above, curve.points.iter().copied()), dashes, color);
         }
+    });
+
+    let bins = Bins::new(counts);
+    let (least, most) = bins.range();
+    // Expected numbers are shown down to a tenth of the smallest one that was measured.
+    let lowest = expected.iter().flat_map(|curve| bins.expected(curve)).map(|[_, number]| number);
+    let least = lowest.filter(|&number| number > 0.0).fold(least, f64::min).max(0.1 * least);
+    let per_fold = panel(widened(least.log10() - 0.2, most.log10() + 0.2), DIFFERENTIAL);
+    let name = format!("dn / d ln M  [{}]", units.number_density());
+    per_fold.draw(&mut chart, [Some(&*masses).filter(|_| !has_residuals), Some(&name)], |chart| {
+        for (curve, (color, dashes)) in expected.iter().zip(LINES.into_iter().cycle()) {
+            stroke(chart, positions(&per_fold, bins.expected(curve)), dashes, color);
+        }
+        bins.draw(chart, &per_fold);
     });
     legend(&mut chart, expected);
     if has_residuals {
@@ -103,10 +126,15 @@ fn widened(lo: f64, hi: f64) -> [f64; 2] {
     [lo - 0.5 * lack, hi + 0.5 * lack].map(|log| 10f64.powf(log).clamp(f64::MIN_POSITIVE, f64::MAX))
 }
 
+/// Returns the positions of the points that a logarithmic plot can show.
+fn positions(panel: &Panel, points: impl Iterator<Item = [f64; 2]>) -> Vec<[f64; 2]> {
+    points.filter(|point| point.iter().all(|&x| x > 0.0 && x < f64::INFINITY)).map(|point| panel.at(point)).collect()
+}
+
 fn stroke(chart: &mut Chart, points: Vec<[f64; 2]>, dashes: Option<[f64; 2]>, color: Rgb) {
     match dashes {
-        Some(dashes) => chart.dashed(&points, dashes, 2.0, color),
-        None => chart.line(points, 2.0, color),
+        Some(dashes) => chart.dashed(&points, dashes, 2.5, color),
+        None => chart.line(points, 2.5, color),
     }
 }
 
@@ -122,9 +150,10 @@ fn stairs(chart: &mut Chart, panel: &Panel, counts: &MassCounts) {
         }
     }
     // One halo minus its error is zero, which is below the plot.
-    let height = |number: f64| panel.y.at(number / counts.volume()).min(BOTTOM + 20.0);
+    let lowest = CUMULATIVE[1] + 20.0;
+    let height = |number: f64| panel.y.at(number / counts.volume()).min(lowest);
     let along = |number: &dyn Fn(f64) -> f64| -> Vec<[f64; 2]> {
-        let mut before = BOTTOM + 20.0;
+        let mut before = lowest;
         let corner = |&(x, count): &(f64, usize)| {
             let y = height(number(count as f64));
             [[x, std::mem::replace(&mut before, y)], [x, y]]
@@ -136,15 +165,67 @@ fn stairs(chart: &mut Chart, panel: &Panel, counts: &MassCounts) {
     chart.line(along(&|n| n), 3.0, STAIRS);
 }
 
+/// The bins of the differential mass function.
+struct Bins {
+    /// For each bin with halos: the middle of its mass, the number per volume and e-fold, and its relative error.
+    points: Vec<[f64; 3]>,
+    /// The lightest and the heaviest edge.
+    ends: [f64; 2],
+    /// The ratio of the edges of a bin.
+    ratio: f64,
+}
+
+impl Bins {
+    fn new(counts: &MassCounts) -> Self {
+        let edges = counts.edges();
+        let ratio = if edges.len() > 1 { edges[1] / edges[0] } else { 10.0 };
+        let points = edges.windows(2).zip(counts.counts()).filter(|&(_, &count)| count > 0).map(|(pair, &count)| {
+            let (n, middle) = (count as f64, pair[0].sqrt() * pair[1].sqrt());
+            [middle, n / (counts.volume() * ratio.ln()), 1.0 / n.sqrt()]
+        });
+        let ends = [edges.first(), edges.last()].map(|end| end.copied().unwrap_or(1.0));
+        Self { points: points.collect(), ends, ratio }
+    }
+
+    /// Returns the smallest and the largest number.
+    fn range(&self) -> (f64, f64) {
+        self.points.iter().fold((f64::INFINITY, 0.0), |(lo, hi), point| (point[1].min(lo), point[1].max(hi)))
+    }
+
+    /// Returns masses, and the expected numbers per volume and e-fold, averaged over the width of a bin.
+    fn expected<'a>(&'a self, curve: &'a ExpectedMassFunction) -> impl Iterator<Item = [f64; 2]> + 'a {
+        let (from, half) = (self.ends[0].log10() - FINE, 0.5 * self.ratio.log10());
+        // The end of a curve that is just short of the last bin.
+        let steps = ((self.ends[1].log10() - from) / FINE).clamp(0.0, 1e5) as usize;
+        (0..=steps).filter_map(move |i| {
+            let log = from + FINE * i as f64;
+            let [lo, hi] = [log - half, log + half].map(|log| curve.at(10f64.powf(log)));
+            Some([10f64.powf(log), (lo? - hi?) / self.ratio.ln()])
+        })
+    }
+
+    fn draw(&self, chart: &mut Chart, panel: &Panel) {
+        for &[mass, number, error] in &self.points {
+            let [x, y] = panel.at([mass, number]);
+            let [low, high] = [1.0 - error, 1.0 + error].map(|part| panel.y.at(number * part.max(1e-9)));
+            chart.line(vec![[x, low.min(DIFFERENTIAL[1] + 20.0)], [x, high]], 2.0, STAIRS);
+            chart.disc([x, y], 5.0, STAIRS);
+        }
+    }
+}
+
 fn legend(chart: &mut Chart, expected: &[ExpectedMassFunction]) {
-    let (x, y) = (RIGHT - 324.0, TOP + 34.0);
+    let names = expected.iter().map(|curve| width(&curve.name, LETTERS));
+    let wide = names.fold(width("halos ± Poisson", LETTERS), f64::max).min(0.6 * (RIGHT - LEFT));
+    let (x, y) = (RIGHT - wide - 84.0, CUMULATIVE[0] + 34.0);
     chart.tint(vec![[x, y - 11.0], [x + 46.0, y - 11.0], [x + 46.0, y + 11.0], [x, y + 11.0]], ERROR, 0.22);
     chart.line(vec![[x, y], [x + 46.0, y]], 3.0, STAIRS);
-    chart.text("n(≥ M) ± Poisson", [x + 58.0, y + 7.0], 20.0, Align::Left, INK);
+    chart.text("halos ± Poisson", [x + 58.0, y + 8.0], LETTERS, Align::Left, INK);
     for (i, (curve, (color, dashes))) in expected.iter().zip(LINES.into_iter().cycle()).enumerate() {
-        let y = TOP + 64.0 + 30.0 * i as f64;
+        let y = y + 35.0 * (i + 1) as f64;
         stroke(chart, vec![[x, y], [x + 46.0, y]], dashes, color);
-        chart.text(&curve.name, [x + 58.0, y + 7.0], 20.0, Align::Left, INK);
+        let size = fitting(&curve.name, LETTERS, wide);
+        chart.text(&curve.name, [x + 58.0, y + 8.0], size, Align::Left, INK);
     }
 }
 
@@ -163,9 +244,11 @@ fn residuals(chart: &mut Chart, x: Scale, counts: &MassCounts, expected: &[Expec
     // The range covers the points with small errors.
     let known = points.iter().filter(|point| point.3 < 0.3 * FARTHEST).map(|point| point.2.abs() + point.3);
     let reach = (1.15 * known.fold(0.2, f64::max)).min(FARTHEST);
-    let panel = Panel::new(x, Scale::linear([-reach, reach], [RESIDUALS[1], RESIDUALS[0]]));
+    let scale = Scale::linear([-reach, reach], [RESIDUALS[1], RESIDUALS[0]]);
+    let panel = Panel { powers: true, ..Panel::new(x, scale) };
     let [top, bottom] = RESIDUALS;
-    panel.draw(chart, [Some(masses), Some("n / expected − 1")], |chart| {
+    // The name says of which numbers, and is shorter than the plot is high.
+    panel.draw(chart, [Some(masses), Some("n / n_exp − 1")], |chart| {
         let zero = panel.y.at(0.0);
         chart.line(vec![[LEFT, zero], [RIGHT, zero]], 1.5, INK);
         let apart = 5.0;
@@ -192,16 +275,20 @@ mod tests {
 
     use super::*;
 
+    /// Returns a catalogue of n halos of 1, 2, .. particles.
+    fn counts(n: usize, mass: f64, volume: f64) -> MassCounts {
+        let positions: Vec<[f64; 3]> = (0..n).flat_map(|i| vec![[10.0 * i as f64, 0.0, 0.0]; i + 1]).collect();
+        let particles = Particles::new(&positions).mass(mass);
+        let catalog = Catalog::new(&ropewalk::Fof::new(0.1).run(&positions).unwrap(), &particles).unwrap();
+        MassCounts::new(&catalog, volume)
+    }
+
     #[test]
     fn anything_can_be_drawn() {
         for mass in [1e-150, 1.0, 1e12] {
-            for n in [0usize, 2, 3, 40] {
-                let positions: Vec<[f64; 3]> =
-                    (0..n * n).map(|i| [10.0 * (i as f64).sqrt().floor(), 0.0, 0.0]).collect();
-                let particles = Particles::new(&positions).mass(mass);
-                let catalog = Catalog::new(&ropewalk::Fof::new(0.1).run(&positions).unwrap(), &particles).unwrap();
+            for n in [0usize, 1, 3, 40] {
                 for volume in [0.0, 1e-30, 1.0, 1e30, f64::INFINITY] {
-                    let counts = MassCounts::new(&catalog, volume);
+                    let counts = counts(n, mass, volume);
                     assert_eq!(counts.counts().iter().sum::<usize>(), counts.masses().len());
                     let curve = |number: f64| ExpectedMassFunction {
                         name: "<&>".into(),
@@ -213,11 +300,39 @@ mod tests {
                         let chart = chart(&counts, &expected, "<&>", &AxisUnits::default());
                         let svg = chart.svg().unwrap();
                         assert!(svg.contains("&lt;&amp;&gt;") && !svg.contains("NaN") && !svg.contains("inf"), "{svg}");
-                        assert_eq!(svg.contains("no halos"), n < 2);
+                        assert_eq!(svg.contains("no halos"), counts.masses().is_empty());
                         assert_eq!(counts.columns(&expected).len(), 8 + expected.len());
                     }
                 }
             }
         }
+    }
+
+    /// The differential numbers are those of a power law, and of its definition.
+    #[test]
+    fn numbers_per_fold() {
+        let bins = Bins::new(&counts(40, 1.0, 8.0));
+        let halos: f64 = bins.points.iter().map(|point| point[1] * 8.0 * bins.ratio.ln()).sum();
+        assert!((halos - counts(40, 1.0, 8.0).masses().len() as f64).abs() < 1e-9);
+        // n = 1 / M has dn / d ln M = 1 / M, and sinh(w) / w times that as the mean over a bin of half width w.
+        let curve = ExpectedMassFunction {
+            name: String::new(),
+            points: (-40..=80).map(|i| 10f64.powf(0.05 * f64::from(i))).map(|mass| [mass, 1.0 / mass]).collect(),
+        };
+        let half = 0.5 * bins.ratio.ln();
+        let points: Vec<[f64; 2]> = bins.expected(&curve).collect();
+        assert!(points.len() > 50);
+        for [mass, number] in points {
+            assert!((number * mass - half.sinh() / half).abs() < 1e-6, "{mass}: {number}");
+        }
+    }
+
+    /// The labels of all axes are powers of ten, and the names of axes are not longer than the plots.
+    #[test]
+    fn one_kind_of_label() {
+        let svg = chart(&counts(40, 1e10, 1e5), &[], "", &AxisUnits::default()).svg().unwrap();
+        assert!(svg.contains(">10⁻⁴<") && svg.contains(">10¹¹<") && !svg.contains(">0.0"), "{svg}");
+        assert!(svg.contains(">n(≥ M)  [") && svg.contains(">dn / d ln M  ["));
+        assert!(width("n / n_exp − 1", 1.1 * LETTERS) < RESIDUALS[1] - RESIDUALS[0]);
     }
 }

@@ -1,6 +1,6 @@
 //! A plot with two axes: scales, frame, ticks, and axis names.
 
-use crate::axis::{GRID, INK};
+use crate::axis::{GRID, INK, LETTERS};
 use crate::canvas::Align;
 use crate::chart::{Chart, Rect};
 use crate::font::fitting;
@@ -56,6 +56,8 @@ pub struct Panel {
     pub x: Scale,
     pub y: Scale,
     pub letters: f64,
+    /// `true` to label logarithmic axes by powers of ten only.
+    pub powers: bool,
     pub is_gridded: bool,
     /// `true` if ticks point outwards, so that they do not cover dense plots.
     pub is_outside: bool,
@@ -64,7 +66,7 @@ pub struct Panel {
 impl Panel {
     /// Creates a panel with the default font size, and grid lines at the ticks.
     pub fn new(x: Scale, y: Scale) -> Self {
-        Self { x, y, letters: 20.0, is_gridded: true, is_outside: false }
+        Self { x, y, letters: LETTERS, powers: false, is_gridded: true, is_outside: false }
     }
 
     pub fn rect(&self) -> Rect {
@@ -81,7 +83,8 @@ impl Panel {
     pub fn draw(&self, chart: &mut Chart, names: [Option<&str>; 2], marks: impl FnOnce(&mut Chart)) {
         let [[left, top], [right, bottom]] = self.rect();
         let size = self.letters;
-        let (across, up) = (self.x.ticks(Room::new(Side::Below, size)), self.y.ticks(Room::new(Side::Left, size)));
+        let room = |side| Room { powers: self.powers, ..Room::new(side, size) };
+        let (across, up) = (self.x.ticks(room(Side::Below)), self.y.ticks(room(Side::Left)));
         if self.is_gridded {
             for (value, _) in &across.marks {
                 chart.line(vec![[self.x.at(*value), top], [self.x.at(*value), bottom]], 1.0, GRID);
@@ -124,7 +127,7 @@ impl Panel {
                 chart.text(label, [left - 0.6 * size, self.y.at(*value) + 0.36 * size], size, Align::Right, INK);
             }
             let name = up.named(name);
-            chart.text_upwards(name, [left - 4.7 * size, 0.5 * (top + bottom)], 1.1 * size, 1.25 * (bottom - top), INK);
+            chart.text_upwards(name, [left - 4.7 * size, 0.5 * (top + bottom)], 1.1 * size, bottom - top, INK);
         }
     }
 }

@@ -20,8 +20,11 @@ const SAMPLES: usize = 2;
 const TASK: usize = 1 << 10;
 /// The number of pixels per strip, at least one row.
 const STRIP: usize = 1 << 15;
-/// The tangent of half the angle that the shorter side of the picture spans.
+/// The tangent of half the angle that the shorter side of the picture spans, and the share of it that the mesh fills.
 const TANGENT: f64 = 0.26;
+const FILLED: f64 = 0.92;
+/// The number of steps by which the mesh is centred.
+const CENTERING: usize = 10;
 /// The maximum number of pixels along a side.
 const MOST: usize = 1 << 14;
 const SURFACE: [f64; 3] = [214.0, 196.0, 168.0];
@@ -33,7 +36,7 @@ const DPI: f64 = 150.0;
 
 /// The direction from which a mesh is seen, and the size of the picture.
 ///
-/// The picture shows the whole mesh; `z` points up.
+/// The picture shows the whole mesh with a margin of 4% of the picture's shorter side; `z` points up.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct View {
     /// The azimuth of the eye in degrees about the z axis, from x towards y.
@@ -158,24 +161,14 @@ impl Camera {
         };
         let azimuth = range("azimuth", view.azimuth, "finite", f64::MIN..=f64::MAX)?;
         let elevation = range("elevation", view.elevation, "from -90 to 90", -90.0..=90.0)?;
-        let bounds = mesh.bounds();
-        let (middle, radius) = if mesh.is_empty() {
-            ([0.0; 3], 1.0)
-        } else {
-            let sides = [bounds.lo, bounds.hi].map(|corner| corner.map(Into::<f64>::into));
-            let half: [f64; 3] = std::array::from_fn(|k| 0.5 * sides[1][k] - 0.5 * sides[0][k]);
-            let radius = half.iter().map(|x| x * x).sum::<f64>().sqrt();
-            (std::array::from_fn(|k| sides[0][k] + half[k]), if radius > 0.0 { radius } else { 1.0 })
-        };
         let [sine, cosine] = [azimuth.sin(), azimuth.cos()];
         let back = [elevation.cos() * cosine, elevation.cos() * sine, elevation.sin()];
         let right = [-sine, cosine, 0.0];
         let up = [-elevation.sin() * cosine, -elevation.sin() * sine, elevation.cos()];
-        // A ball around the mesh touches the edges of the picture.
-        let distance = radius * (1.0 + TANGENT * TANGENT).sqrt() / TANGENT;
+        let (eye, distance) = eye(mesh, [right, up, back], view);
         let lamp: [f64; 3] = std::array::from_fn(|k| 0.55 * back[k] - 0.45 * right[k] + 0.7 * up[k]);
         Ok(Self {
-            eye: std::array::from_fn(|k| middle[k] + distance * back[k]),
+            eye,
             axes: [back.map(|x| -x), right.map(|x| x * TANGENT), up.map(|x| x * TANGENT)],
             lamp,
             shadow_bias: distance * f64::from(f32::EPSILON) * 64.0,
@@ -204,6 +197,58 @@ impl Camera {
         let facing = dot(&normal, &self.lamp) / dot(&self.lamp, &self.lamp).sqrt();
         (facing, Ray::new(origin, self.lamp.map(S::from_f64)))
     }
+}
+
+/// Returns the position from which a mesh fills the picture up to a margin, and its distance from the middle of the
+/// mesh. `axes` point to the right, up, and from the mesh to the eye.
+fn eye<S: Scalar>(mesh: &Mesh<S>, axes: [[f64; 3]; 3], view: &View) -> ([f64; 3], f64) {
+    let shorter = view.width.min(view.height) as f64;
+    let margin = (1.0 - FILLED) * shorter;
+    // The tangents of half the angles that the mesh may span across and up.
+    let tangents = [view.width, view.height].map(|side| TANGENT * (side as f64 - margin).max(0.5) / shorter);
+    let bounds = mesh.bounds();
+    let corners = [bounds.lo, bounds.hi].map(|corner| corner.map(Into::<f64>::into));
+    let middle: [f64; 3] = std::array::from_fn(|k| 0.5 * corners[0][k] + 0.5 * corners[1][k]);
+    let along = |at: &[f64; 3], axis: &[f64; 3]| (0..3).map(|k| (at[k] - middle[k]) * axis[k]).sum::<f64>();
+    // For each side of the picture, the farthest plane through a vertex that is parallel to that side of the view.
+    let mut planes = [[f64::NEG_INFINITY; 2]; 2];
+    let mut nearest = f64::NEG_INFINITY;
+    for corner in (0..mesh.len()).flat_map(|triangle| mesh.triangle(triangle as u32)) {
+        let at: [f64; 3] = corner.map(Into::into);
+        let depth = along(&at, &axes[2]);
+        nearest = nearest.max(depth);
+        for k in 0..2 {
+            let across = along(&at, &axes[k]);
+            planes[k][0] = planes[k][0].max(across + tangents[k] * depth);
+            planes[k][1] = planes[k][1].max(-across + tangents[k] * depth);
+        }
+    }
+    if mesh.is_empty() {
+        return (axes[2].map(|x| x / TANGENT), 1.0 / TANGENT);
+    }
+    let needed = [0, 1].map(|k| 0.5 * (planes[k][0] + planes[k][1]) / tangents[k]);
+    let size = (0..3).map(|k| corners[1][k] - corners[0][k]).fold(0.0f64, f64::max);
+    // A mesh without extent, or seen edge-on, is seen from a distance.
+    let distance = needed[0].max(needed[1]).max(nearest + 1e-3 * size);
+    let distance = if size > 0.0 { distance } else { 1.0 };
+    let mut shift = planes.map(|[right, left]| 0.5 * (right - left));
+    // The side of the picture that is not filled is centred in steps, since nearer vertices count more.
+    for _ in 0..CENTERING {
+        let mut seen = [[f64::INFINITY, f64::NEG_INFINITY]; 2];
+        for corner in (0..mesh.len()).flat_map(|triangle| mesh.triangle(triangle as u32)) {
+            let at: [f64; 3] = corner.map(Into::into);
+            let ahead = distance - along(&at, &axes[2]);
+            for k in 0..2 {
+                let place = (along(&at, &axes[k]) - shift[k]) / ahead;
+                seen[k] = [seen[k][0].min(place), seen[k][1].max(place)];
+            }
+        }
+        for k in 0..2 {
+            shift[k] += 0.5 * (seen[k][0] + seen[k][1]) * (distance - nearest);
+        }
+    }
+    let eye = |k: usize| middle[k] + distance * axes[2][k] + shift[0] * axes[0][k] + shift[1] * axes[1][k];
+    (std::array::from_fn(eye), distance + size)
 }
 
 fn parameter(name: &'static str, value: f64, must: &'static str) -> Error {
@@ -240,6 +285,43 @@ mod tests {
         let (_, pixels) = seen(true);
         assert!(pixels.iter().filter(|pixel| **pixel == dark).count() > 20);
         assert!(pixels.iter().filter(|pixel| **pixel == lit).count() > 200);
+    }
+
+    /// A flat terrain, a cube, a needle and a point, from several directions: the mesh touches the margin on two
+    /// opposite sides of the picture, and nothing is outside.
+    #[test]
+    fn the_mesh_fills_the_picture() {
+        let boxed = |size: [f64; 3]| {
+            let vertices: Vec<[f64; 3]> =
+                (0..8).map(|i| std::array::from_fn(|k| 100.0 + size[k] * f64::from(i >> k & 1))).collect();
+            let faces = [[0, 1, 3], [0, 3, 2], [4, 5, 7], [4, 7, 6], [0, 1, 5], [0, 5, 4], [2, 3, 7], [2, 7, 6]];
+            Mesh::build(&vertices, &faces).unwrap()
+        };
+        for mesh in [boxed([10.0, 10.0, 0.5]), boxed([1.0; 3]), boxed([0.4, 0.4, 5.0])] {
+            for (azimuth, elevation, width, height) in
+                [(-60.0, 25.0, 240, 180), (10.0, 80.0, 180, 240), (0.0, 5.0, 240, 90)]
+            {
+                let view = View { azimuth, elevation, width, height };
+                let camera = Camera::new(&mesh, &view).unwrap();
+                let (pixels, _) = strip(&mesh, &view, &camera, 0..height);
+                let is_sky = |x: usize, y: usize| {
+                    let sky = (0..3).map(|k| TOP[k] + y as f64 / height as f64 * (BOTTOM[k] - TOP[k]));
+                    sky.zip(pixels[y * width + x]).all(|(sky, own)| (sky - f64::from(own)).abs() <= 1.0)
+                };
+                let columns: Vec<usize> = (0..width).filter(|&x| (0..height).any(|y| !is_sky(x, y))).collect();
+                let rows: Vec<usize> = (0..height).filter(|&y| (0..width).any(|x| !is_sky(x, y))).collect();
+                let margin = |list: &[usize], side: usize| [list[0], side - 1 - list[list.len() - 1]];
+                let [across, up] = [margin(&columns, width), margin(&rows, height)];
+                let expected = 0.5 * (1.0 - FILLED) * width.min(height) as f64;
+                let fits = |[a, b]: [usize; 2]| (a as f64 - expected).abs() < 2.5 && (b as f64 - expected).abs() < 2.5;
+                assert!(fits(across) || fits(up), "{across:?} {up:?} {expected} {view:?}");
+                let is_centred = |[a, b]: [usize; 2]| a.abs_diff(b) <= 4;
+                assert!(is_centred(across) && is_centred(up), "{across:?} {up:?} {view:?}");
+                assert!(across.iter().chain(&up).all(|&own| own as f64 > expected - 2.5), "{across:?} {up:?}");
+            }
+        }
+        let point = Mesh::build(&[[3.0f64; 3]; 3], &[[0, 1, 2]]).unwrap();
+        assert!(shaded(&point, &View { width: 8, height: 6, ..View::default() }).is_ok());
     }
 
     #[test]

@@ -3,7 +3,6 @@
 use std::fmt;
 use std::str::FromStr;
 
-use ropewalk::internals::format::grouped;
 use ropewalk::{Error, Result};
 
 use crate::errors;
@@ -73,9 +72,21 @@ impl Slab {
         Self { ends, ..*self }
     }
 
-    /// Returns the line above a picture.
-    pub(super) fn describe(&self, particles: u64, unit: &str) -> String {
-        format!("only {self} {unit}: {} particles", grouped(particles))
+    /// Describes the slab within a periodic box from 0 to `side`, or in open space.
+    pub(super) fn within(&self, side: Option<f64>) -> String {
+        let Some(side) = side.filter(|&side| side > 0.0 && side < f64::INFINITY) else { return self.to_string() };
+        let [from, to] = self.ends;
+        if to - from >= side {
+            return Self { ends: [0.0, side], ..*self }.to_string();
+        }
+        // Rounded, since the remainder has the rounding errors of numbers of the size of the ends.
+        let rounded = |x: f64| format!("{:.8e}", x).parse().unwrap_or(x);
+        let start = if (0.0..side).contains(&from) { from } else { rounded(from.rem_euclid(side)) };
+        let end = if start == from { to } else { rounded(start + (to - from)) };
+        if end <= side {
+            return Self { ends: [start, end], ..*self }.to_string();
+        }
+        format!("{axis} ≥ {start} or {axis} ≤ {}", rounded(end - side), axis = AXES[self.axis])
     }
 }
 
@@ -114,6 +125,18 @@ mod tests {
             let error = bad.parse::<Slab>().unwrap_err().to_string();
             assert!(error.contains("z:10..20"), "{bad}: {error}");
         }
+    }
+
+    #[test]
+    fn described_within_the_box() {
+        let shown = |slab: &str, side| slab.parse::<Slab>().unwrap().within(side);
+        assert_eq!(shown("z:40..50", Some(32.0)), "8 ≤ z ≤ 18");
+        assert_eq!(shown("z:-1..1", Some(10.0)), "z ≥ 9 or z ≤ 1");
+        assert_eq!(shown("x:8..13.5", Some(10.0)), "x ≥ 8 or x ≤ 3.5");
+        assert_eq!(shown("x:8..10", Some(10.0)), "8 ≤ x ≤ 10");
+        assert_eq!(shown("y:-5..25", Some(10.0)), "0 ≤ y ≤ 10");
+        assert_eq!(shown("y:19.45..19.8", Some(10.0)), "9.45 ≤ y ≤ 9.8");
+        assert_eq!(shown("y:-1..2", None), "\u{2212}1 ≤ y ≤ 2");
     }
 
     #[test]

@@ -25,12 +25,14 @@ pub struct Room {
     pub side: Side,
     pub size: f64,
     pub widest: f64,
+    /// `true` to label logarithmic axes by powers of ten even where plain numbers are short.
+    pub powers: bool,
 }
 
 impl Room {
     /// Creates the space beside a plot for labels of a font size.
     pub fn new(side: Side, size: f64) -> Self {
-        Self { side, size, widest: 3.8 * size }
+        Self { side, size, widest: 3.8 * size, powers: false }
     }
 
     /// Returns `true` if labels at these values do not overlap.
@@ -167,20 +169,26 @@ fn times_ten_to(x: f64, power: i32) -> f64 {
 pub fn logarithmic([lo, hi]: [f64; 2], at: &dyn Fn(f64) -> f64, room: Room) -> Ticks {
     let (from, to) = (lo.log10(), hi.log10());
     let values = |step: i32, digits: &[f64]| -> Vec<(f64, String)> {
-        decades(from - 1.0, to)
+        let all: Vec<(f64, i32, f64)> = decades(from - 1.0, to)
             .into_iter()
             .filter(|power| power % step == 0)
             .flat_map(|power| digits.iter().map(move |&digit| (times_ten_to(digit, power), power, digit)))
             .filter(|(value, ..)| (lo..=hi).contains(value))
-            .map(|(value, power, digit)| (value, digit_and_power(digit, power)))
-            .collect()
+            .collect();
+        // All labels of an axis are of one kind.
+        let is_plain = !room.powers && all.iter().all(|&(_, power, _)| (-3..DIGITS).contains(&power));
+        all.into_iter().map(|(value, power, digit)| (value, digit_and_power(digit, power, is_plain))).collect()
     };
     let plain = from > -4.0 && to < 5.0;
     let span = to - from;
     let first = ((span / 8.0).ceil().clamp(1.0, 400.0)) as i32;
     let mut tries = vec![];
-    if span >= 0.8 && span < if plain { 3.0 } else { 1.5 } {
+    if !room.powers && span >= 0.8 && span < if plain { 3.0 } else { 1.5 } {
         tries.push(values(1, &[1.0, 2.0, 5.0]));
+        tries.push(values(1, &[1.0, 3.0]));
+    }
+    if room.powers {
+        tries.push(values(1, &[1.0]));
         tries.push(values(1, &[1.0, 3.0]));
     }
     if span >= 0.8 {
@@ -219,9 +227,9 @@ pub fn round_length(whole: f64) -> Option<(f64, String)> {
     Some((length, if note.is_empty() { label } else { format!("{label} {note}") }))
 }
 
-/// Formats a digit times a power of ten: `0.02`, `500`, `10⁻⁹`, `2×10¹²`.
-fn digit_and_power(digit: f64, power: i32) -> String {
-    if (-3..DIGITS).contains(&power) {
+/// Formats a digit times a power of ten: `0.02` or `500` if plain, otherwise `10⁻⁹` or `2×10¹²`.
+fn digit_and_power(digit: f64, power: i32, is_plain: bool) -> String {
+    if is_plain {
         return format!("{:.*}", usize::try_from(-power).unwrap_or(0), times_ten_to(digit, power));
     }
     if digit == 1.0 { power_of_ten(power) } else { format!("{digit}×{}", power_of_ten(power)) }
@@ -294,6 +302,11 @@ mod tests {
         assert_eq!(labels(1.0, 1.3).len(), 7);
         assert_eq!(labels(0.5e-9, 2e-8), ["10⁻⁹", "10⁻⁸"]);
         assert_eq!(labels(1.1e8, 9e8), ["2×10⁸", "5×10⁸"]);
+        // Not 10⁻⁴, 0.001, 0.01.
+        assert_eq!(labels(0.9e-4, 0.02), ["10⁻⁴", "10⁻³", "10⁻²"]);
+        let room = Room { powers: true, ..Room::new(Side::Below, 20.0) };
+        let marks = logarithmic([0.9, 110.0], &|value: f64| 400.0 * value.log10(), room).marks;
+        assert_eq!(marks.into_iter().map(|(_, label)| label).collect::<Vec<_>>(), ["1", "10", "10²"]);
         assert!((2..10).contains(&labels(1e-150, 1e150).len()));
     }
 

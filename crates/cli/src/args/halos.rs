@@ -144,9 +144,10 @@ pub struct Halos {
     /// --members, .hdf5 also has the lists of members.
     #[arg(long, value_name = "NAME,..", value_delimiter = ',', default_value = "halos.ecsv", help_heading = "Output")]
     pub catalog: Vec<PathBuf>,
-    /// Units of the catalogue and profiles [default: the snapshot's units]
+    /// Units of the catalogue, tables and pictures [default: the snapshot's units]
     ///
-    /// h is comoving Mpc/h, Msun/h and km/s; physical is physical Mpc, Msun and km/s.
+    /// h is comoving Mpc/h, Msun/h and km/s; physical is physical Mpc, Msun and km/s. Without this option, pictures
+    /// are in comoving Mpc/h and Msun/h if the snapshot's units are known.
     #[arg(long, value_name = "h|physical", help_heading = "Output")]
     pub units: Option<UnitSystem>,
     /// Also write groups and subhalos in the layout of GADGET-4, for yt and pynbody
@@ -183,7 +184,10 @@ pub struct Halos {
     /// Recompute snapshots that already have results
     #[arg(long, help_heading = "Output")]
     pub again: bool,
-    /// Draw gallery.png: the N largest halos with members, R200c and all centre kinds
+    /// Draw gallery.png: the N largest halos with members, R200c and centres
+    ///
+    /// Dots are the linked members and, in other colours, those of each attached type. Marks are the most bound
+    /// particle, about which R200c is, and the centres of --center.
     #[arg(
         long,
         value_name = "N",

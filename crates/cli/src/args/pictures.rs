@@ -9,7 +9,8 @@ use super::number;
 pub struct Pictures {
     /// Format of all pictures [default: png for projection and gallery, svg for others]
     ///
-    /// Widths in inches: mass function, dendrogram and profiles 10, projection 8.1, gallery 2.8 per halo.
+    /// Widths in inches: mass function, dendrogram and profiles 10, projection 8.5, gallery 5.7, or 8.4 for three and
+    /// more halos.
     #[arg(long, value_enum, help_heading = "Pictures")]
     pub format: Option<Format>,
     /// Pixels per inch, from 10 to 1200 [default: 153.6, in SVG and PDF 300]

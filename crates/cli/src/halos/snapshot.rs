@@ -180,7 +180,7 @@ fn write(
         })?;
     }
     if args.gallery > 0 {
-        phases.run("gallery", || writer.gallery(&pipeline.largest(found, &catalog, args.gallery.into())?))?;
+        phases.run("gallery", || writer.gallery(found, &catalog))?;
     }
     let joined = found.attached.as_ref().map(|attached| {
         let of_groups = attached.labels.iter().filter(|&&label| label >= 0).count();

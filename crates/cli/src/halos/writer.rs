@@ -5,7 +5,7 @@ use std::path::Path;
 
 use ropewalk::halo::Profile;
 use ropewalk_io::{Snapshot, TableFormat, TableWriter};
-use ropewalk_pipeline::{FoundHalos, HaloName, HaloRows, Largest, Pipeline, profile_columns};
+use ropewalk_pipeline::{FoundHalos, HaloName, HaloRows, Pipeline, profile_columns};
 use ropewalk_table::Catalog;
 use ropewalk_table::columns::{Meta, write_ecsv};
 
@@ -171,10 +171,10 @@ impl<'a> RunWriter<'a> {
     }
 
     /// Writes the picture of `--gallery`.
-    pub fn gallery(&mut self, largest: &Largest) -> Result<(), Failure> {
-        let picture = gallery(self.args, self.pipeline, largest)?;
+    pub fn gallery(&mut self, found: &FoundHalos<'_>, catalog: &Catalog) -> Result<(), Failure> {
+        let picture = gallery(self.args, self.pipeline, found, catalog)?;
         if let Some(args) = self.figures.other_format() {
-            let again = gallery(&args, self.pipeline, largest)?;
+            let again = gallery(&args, self.pipeline, found, catalog)?;
             self.figures.extend(&[(Picture::Gallery.file(&args), again)]);
         }
         self.picture(Picture::Gallery, &picture)

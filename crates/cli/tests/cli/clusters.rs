@@ -7,7 +7,7 @@ use std::path::Path;
 use npyz::NpyFile;
 use ropewalk_io::{Points, Table, write_npy};
 
-use crate::program::{Output, Scratch, run, sample};
+use crate::program::{Output, Scratch, run};
 
 fn program(command: &str, file: &Path, options: &[&str]) -> Output {
     let arguments = [command.as_ref(), file.as_os_str()];
@@ -192,8 +192,9 @@ fn bad_input() {
     }
     let twice = ["--out", png.as_str(), "--plot", png.as_str()];
     assert!(program("dbscan", &file, &[&good[..], &twice].concat()).error().contains("two outputs"));
-    let line = program("dbscan", &sample(), &[&good[..], &outputs].concat()).error();
-    assert!(line.contains("points have 3 dimensions; --plot requires 2"), "{line}");
+    let line_of_points = scratch.write("line.csv", "x\n1\n2\n3\n");
+    let line = program("dbscan", &line_of_points, &[&good[..], &outputs].concat()).error();
+    assert!(line.contains("points have 1 dimensions; --plot requires 2 or 3"), "{line}");
     for (k, said) in [("0", "--k is 0"), ("404", "only 403 others"), ("18446744073709551615", "only 403 others")] {
         assert!(program("kdist", &file, &["--k", k, "--plot", &png]).error().contains(said));
     }

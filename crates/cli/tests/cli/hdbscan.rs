@@ -9,7 +9,7 @@ use ropewalk::cluster::{ClusterSelection, Ties};
 use ropewalk_io::{Points, Table, write_npy};
 
 use crate::clusters::moons;
-use crate::program::{Output, Scratch, run, sample};
+use crate::program::{Output, Scratch, run};
 
 fn hdbscan(file: &Path, options: &[&str]) -> Output {
     let arguments = ["hdbscan".as_ref(), file.as_os_str()];
@@ -224,7 +224,8 @@ fn bad_input() {
     }
     let twice = ["--min-cluster-size", "5", "--plot", &of("x.png"), "--tree", &of("x.png")];
     assert!(hdbscan(&file, &twice).error().contains("two outputs"));
-    assert!(hdbscan(&sample(), &good).error().contains("points have 3 dimensions; --plot requires 2"));
+    let four = scratch.write("four.csv", "0,0,0,0\n1,1,1,1\n2,2,2,2\n");
+    assert!(hdbscan(&four, &good).error().contains("points have 4 dimensions; --plot requires 2 or 3"));
     let holes = scratch.write("holes.csv", "0,0\n1,NaN\n2,2\n");
     assert!(hdbscan(&holes, &["--min-cluster-size", "2"]).error().contains("line 2: column 2 is NaN"));
     let empty = scratch.write("empty.npy", "");

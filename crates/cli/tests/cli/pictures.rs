@@ -42,11 +42,11 @@ fn formats_and_resolutions() {
     let scratch = Scratch::new();
     let options = ["--profiles", "2", "--gallery", "2", "--finder", "adaptahop", "--members"];
     let sizes = [
-        ("mass_function", [10.0, 850.0 / 96.0]),
-        ("projection", [1240.0 / 153.6, 1130.0 / 153.6]),
-        ("dendrogram", [10.0, 680.0 / 96.0]),
+        ("mass_function", [10.0, 1214.0 / 96.0]),
+        ("projection", [1310.0 / 153.6, 1190.0 / 153.6]),
+        ("dendrogram", [10.0, 700.0 / 96.0]),
         ("profiles", [10.0, 0.0]),
-        ("gallery", [872.0 / 153.6, 644.0 / 153.6]),
+        ("gallery", [872.0 / 153.6, 614.0 / 153.6]),
     ];
     let mut height = 0.0;
     for format in ["pdf", "svg", "png"] {
@@ -133,25 +133,116 @@ fn slabs() {
     };
     let rings = |svg: &str| svg.matches("r=\"7.00\"").count();
     let svg = draw("z:0..5");
-    assert!(svg.contains("only 0 ≤ z ≤ 5 snapshot length unit: 4 particles") && svg.contains("the 2 largest halos"));
+    assert!(svg.contains(">4 particles, 2 halos with 0 ≤ z ≤ 5 snapshot length unit<"), "{svg}");
+    assert!(svg.contains("the 2 largest halos") && svg.contains("numbers: rows of the catalogue"));
     assert_eq!(rings(&svg), 2);
-    assert!(svg.contains("6 particles, box 10, 3 halos"));
+    // Only what is drawn is counted.
+    assert!(svg.contains(">Slab, box 10<") && !svg.contains("6 particles") && !svg.contains("3 halos"));
     let svg = draw("z:-1..1");
-    assert!(svg.contains("only \u{2212}1 ≤ z ≤ 1 snapshot length unit: 4 particles") && rings(&svg) == 2);
+    assert!(svg.contains(">4 particles, 2 halos with z ≥ 9 or z ≤ 1 snapshot length unit<") && rings(&svg) == 2);
     // The box repeats after one side.
     for slab in ["z:9.45..9.8", "z:-0.55..-0.2", "z:19.45..19.8"] {
         let svg = draw(slab);
-        assert!(svg.contains(" snapshot length unit: 2 particles") && rings(&svg) == 1, "{slab}");
+        assert!(svg.contains(">2 particles, 1 halo with 9.45 ≤ z ≤ 9.8 snapshot length unit<"), "{slab}");
+        assert_eq!(rings(&svg), 1);
     }
     // A projection along x shows y and z.
     let svg = draw("x:6.5..7.5");
-    assert!(svg.contains(": 2 particles") && svg.contains(">y  [") && svg.contains(">z  [") && !svg.contains(">x  ["));
+    assert!(
+        svg.contains(">2 particles, 1 halo with")
+            && svg.contains(">y  [")
+            && svg.contains(">z  [")
+            && !svg.contains(">x  [")
+    );
     assert!(svg.contains("circle: the halo; radius"));
     let svg = draw("y:8..9");
     assert!(svg.contains("no particles in the slab") && svg.contains("no halos") && rings(&svg) == 0);
     // The catalogue has all halos.
     let table = fs::read_to_string(scratch.path("out/halos.ecsv")).unwrap();
     assert_eq!(table.lines().filter(|line| !line.starts_with('#')).count(), 1 + 3);
+}
+
+/// Without --units, pictures are in comoving Mpc/h and Msun/h; with it, in its units.
+#[test]
+fn units_of_pictures() {
+    let scratch = Scratch::new();
+    let draw = |more: &[&str]| {
+        let options = ["--format", "svg", "--profiles", "1", "--gallery", "1", "--redshift", "0.5"];
+        halos(&sample(), &scratch.path("out"), &[&options[..], more].concat()).success();
+        ["mass_function", "projection", "profiles", "gallery"]
+            .map(|name| fs::read_to_string(scratch.path(&format!("out/{name}.svg"))).unwrap())
+    };
+    let kpc = ["--length-unit", "kpc/h", "--mass-unit", "1e10 Msun/h"];
+    for own in [&[][..], &kpc] {
+        let [mass_function, projection, profiles, gallery] = draw(own);
+        assert!(mass_function.contains(">halo mass M  [Msun/h]<"), "{own:?}");
+        assert_eq!(mass_function.matches("[(comoving Mpc/h)⁻³]<").count(), 2, "{own:?}");
+        assert!(projection.contains(">x  [comoving Mpc/h]<") && gallery.contains(" comoving Mpc/h<"), "{own:?}");
+        assert!(profiles.contains("[Msun / comoving Mpc]"), "{own:?}");
+    }
+    let [mass_function, projection, ..] = draw(&["--units", "physical"]);
+    assert!(mass_function.contains(">halo mass M  [Msun]<") && projection.contains(">x  [physical Mpc]<"));
+}
+
+/// Fits are named by the halos that they are for, and that for friends of friends is not drawn for HOP.
+#[test]
+fn fits_of_the_finder() {
+    let scratch = Scratch::new();
+    let draw = |options: &[&str]| {
+        halos(&sample(), &scratch.path("out"), options).success();
+        fs::read_to_string(scratch.path("out/mass_function.svg")).unwrap()
+    };
+    let fof = draw(&[]);
+    assert!(fof.contains(">Warren et al. 2006 (FOF, b = 0.2)<") && fof.contains(">Tinker et al. 2008 (SO, 200m)<"));
+    // Both panels, with powers of ten only.
+    assert!(fof.contains(">n(≥ M)  [") && fof.contains(">dn / d ln M  [") && fof.contains(">10⁻³<"));
+    assert!(!fof.contains(">0.001<") && !fof.contains(">0.01<"));
+    for options in [&["--finder", "hop"][..], &["--linking-length", "0.1"]] {
+        let other = draw(options);
+        assert!(!other.contains("Warren") && other.contains("Tinker et al. 2008"), "{options:?}");
+        // The table has all expected numbers.
+        assert!(
+            fs::read_to_string(scratch.path("out/mass_function.ecsv")).unwrap().contains("n_above_warren_et_al_2006")
+        );
+    }
+}
+
+/// The gallery marks the centres of --center only, besides the centre of R200c, and rounds R200c.
+#[test]
+fn centers_of_the_gallery() {
+    let scratch = Scratch::new();
+    let draw = |options: &[&str]| {
+        let all = [&["--format", "svg", "--gallery", "2", "--no-pictures"], options].concat();
+        halos(&sample(), &scratch.path("out"), &all).success();
+        fs::read_to_string(scratch.path("out/gallery.svg")).unwrap()
+    };
+    let names = ["most bound particle", "most connected particle", "centre of mass", "shrinking sphere", "R200c"];
+    let drawn = |svg: &str| names.map(|name| svg.contains(&format!(">{name}<")));
+    let svg = draw(&[]);
+    assert_eq!(drawn(&svg), [true, false, false, false, true]);
+    assert!(svg.contains(">halo 0 (tag 57)<") && svg.contains(", R200c 0.707 comoving Mpc/h<"), "{svg}");
+    assert_eq!(drawn(&draw(&["--center", "com,mcp"])), [true, true, true, false, true]);
+}
+
+/// Points in space are drawn in three plots, and axes have the names of the columns.
+#[test]
+fn clusters_in_space() {
+    let scratch = Scratch::new();
+    let points =
+        scratch.write("points.csv", "lon,lat,depth\n0,0,0\n0,0.1,0\n0.1,0,0\n5,5,5\n5,5.1,5\n5.1,5,5\n9,9,3\n");
+    let (file, plot) = (points.display().to_string(), scratch.path("plot.svg").display().to_string());
+    let hdbscan = ["hdbscan", &file, "--min-cluster-size", "3", "--plot", &plot];
+    let dbscan = ["dbscan", &file, "--eps", "0.2", "--min-pts", "3", "--plot", &plot];
+    let read = || fs::read_to_string(scratch.path("plot.svg")).unwrap();
+    let counts = |svg: &str| ["lon", "lat", "depth"].map(|name| svg.matches(&format!(">{name}</text>")).count());
+    for command in [&hdbscan[..], &dbscan] {
+        run(command.to_vec()).success();
+        let svg = read();
+        assert_eq!((counts(&svg), svg.matches("<image").count()), ([1, 2, 1], 3), "{command:?}");
+        assert!(svg.contains(">cluster</text>") && svg.contains(">points</text>") && svg.contains(">noise</text>"));
+    }
+    run([&dbscan[..], &["--columns", "lat,depth"]].concat()).success();
+    assert_eq!(counts(&read()), [0, 1, 1]);
 }
 
 #[test]

@@ -1,0 +1,95 @@
+//! The legend of a picture of clusters: their colours, labels and numbers of points.
+
+use std::cmp::Reverse;
+
+use ropewalk::cluster::Labels;
+use ropewalk::internals::format::grouped;
+
+use crate::axis::{FAINT, INK, LETTERS};
+use crate::canvas::Align;
+use crate::chart::Chart;
+use crate::colors::{Rgb, category_color};
+use crate::font::width;
+
+/// The colour of noise.
+pub const NOISE: Rgb = [112, 112, 122];
+/// The number of clusters in the legend.
+const NAMED: usize = 12;
+/// The height of a line, and the indentation of labels.
+const LINE: f64 = 34.0;
+const INDENT: f64 = 28.0;
+
+/// The clusters by descending size, which determines their colours.
+pub struct Legend {
+    /// Label and size of each cluster, largest first.
+    ranked: Vec<(u32, usize)>,
+    rank: Vec<u32>,
+}
+
+impl Legend {
+    pub fn new(labels: &Labels) -> Self {
+        let mut ranked: Vec<(u32, usize)> = (0..).zip(labels.sizes()).collect();
+        ranked.sort_unstable_by_key(|&(number, size)| (Reverse(size), number));
+        let mut rank = vec![0; ranked.len()];
+        for (place, &(number, _)) in (0..).zip(&ranked) {
+            rank[number as usize] = place;
+        }
+        Self { ranked, rank }
+    }
+
+    pub fn color(&self, cluster: u32) -> Rgb {
+        category_color(self.rank.get(cluster as usize).map_or(0, |&rank| rank as usize))
+    }
+
+    /// Draws a line for each of the largest clusters, then the other clusters together, then noise. The columns are
+    /// the label and the number of points.
+    pub fn draw(&self, chart: &mut Chart, [left, top]: [f64; 2], noise: usize) {
+        let rest = &self.ranked[self.ranked.len().min(NAMED)..];
+        let mut lines: Vec<(Option<(f64, Rgb)>, String, usize)> = vec![];
+        for &(label, size) in self.ranked.iter().take(NAMED) {
+            lines.push((Some((8.0, self.color(label))), label.to_string(), size));
+        }
+        if !rest.is_empty() {
+            let count = rest.len();
+            let name = if count == 1 { "1 other".into() } else { format!("{} others", grouped(count as u64)) };
+            lines.push((None, name, rest.iter().map(|&(_, size)| size).sum()));
+        }
+        lines.push((Some((6.0, NOISE)), "noise".into(), noise));
+        let wide = |text: &str| width(text, LETTERS);
+        let first = lines.iter().map(|(_, name, _)| wide(name)).fold(wide("cluster"), f64::max);
+        let second = lines.iter().map(|(.., size)| wide(&grouped(*size as u64))).fold(wide("points"), f64::max);
+        let right = left + INDENT + first + 24.0 + second;
+        let mut y = top + LETTERS;
+        chart.text("cluster", [left + INDENT, y], LETTERS, Align::Left, FAINT);
+        chart.text("points", [right, y], LETTERS, Align::Right, FAINT);
+        chart.line(vec![[left, y + 9.0], [right, y + 9.0]], 1.0, FAINT);
+        for (dot, name, size) in lines {
+            y += LINE;
+            if let Some((radius, color)) = dot {
+                chart.disc([left + 10.0, y - 8.0], radius, color);
+            }
+            chart.text(name, [left + INDENT, y], LETTERS, Align::Left, INK);
+            chart.text(grouped(size as u64), [right, y], LETTERS, Align::Right, INK);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_point_is_in_one_line() {
+        // 15 clusters of 1, 2, .. points, and seven points of noise.
+        let labels: Vec<i32> = (0..15).flat_map(|label| vec![label; label as usize + 1]).chain([-1; 7]).collect();
+        let labels = Labels::from_slice(&labels).unwrap();
+        let mut chart = Chart::new(400.0, 600.0, "");
+        Legend::new(&labels).draw(&mut chart, [10.0, 10.0], labels.n_noise());
+        let svg = chart.svg().unwrap();
+        let texts: Vec<&str> = svg.split("</text>").filter_map(|part| part.rsplit('>').next()).collect();
+        let at = |name: &str| texts.iter().position(|&text| text == name).unwrap();
+        assert_eq!((texts[at("14") + 1], texts[at("3 others") + 1], texts[at("noise") + 1]), ("15", "6", "7"));
+        assert_eq!(svg.matches("<circle").count(), NAMED + 1);
+        assert!(at("cluster") < at("points"));
+    }
+}
