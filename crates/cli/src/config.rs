@@ -9,8 +9,8 @@ mod write;
 
 use std::ffi::OsString;
 
-use clap::error::{ContextKind, ContextValue};
 use clap::FromArgMatches;
+use clap::error::{ContextKind, ContextValue};
 
 use super::args::{self, Args};
 use super::help;

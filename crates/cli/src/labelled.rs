@@ -53,7 +53,7 @@ impl<'a> LabelsFile<'a> {
             None => {
                 let name = self.path.display();
                 snapshot.notes.push(format!(
-                    "{name}: has the coordinates that were used; all columns are kept of text tables and Parquet tables in a file"
+                    "{name}: holds coordinates and labels only; other columns are kept for text tables and Parquet tables read from a file"
                 ));
                 ExtendedTable::of_points(&snapshot.points, &snapshot.columns, &snapshot.skipped, format)?
             }

@@ -75,7 +75,7 @@ fn two_moons() {
     program("dbscan", &file, &[&options[..], &["--threads", "1"]].concat()).success();
     assert!(fs::read(&picture).unwrap() == before);
     let printed = program("dbscan", &file, &options[..4]).success();
-    assert!(printed.contains("\nwritten         nothing; use --out LABELS.npy"), "{printed}");
+    assert!(printed.contains("\nwritten         nothing; use --out LABELLED.csv"), "{printed}");
 }
 
 #[test]
@@ -203,7 +203,7 @@ fn bad_input() {
     for (command, options) in [("dbscan", &good[..]), ("kdist", &["--k", "1"])] {
         assert!(program(command, &holes, options).error().contains("line 2: column 2 is NaN"));
     }
-    assert_eq!(scratch.names(""), ["holes.csv", "moons.csv"]);
+    assert_eq!(scratch.names(""), ["holes.csv", "line.csv", "moons.csv"]);
     assert_eq!(fs::read(&file).unwrap(), before);
 }
 

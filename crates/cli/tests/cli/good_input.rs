@@ -137,11 +137,12 @@ fn one_file_of_a_snapshot() {
 fn help_and_version() {
     let help = run(["--help"]).success();
     assert!(help.contains("Usage") && help.contains("\nClusters:\n  dbscan "), "{help}");
-    // Without arguments the help is an error.
+    // Without arguments the short help is an error.
     let bare = run([""; 0]);
-    assert_eq!((bare.status, bare.stderr.as_str()), (2, help.as_str()));
+    assert_eq!((bare.status, bare.stderr.as_str()), (2, run(["-h"]).success().as_str()));
     assert!(run(["halos", "--help"]).success().contains("mean separations"));
-    assert_eq!(run(["--version"]).success(), format!("ropewalk {}\n", env!("CARGO_PKG_VERSION")));
+    let version = run(["--version"]).success();
+    assert_eq!(version.lines().next(), Some(concat!("ropewalk ", env!("CARGO_PKG_VERSION"))));
 }
 
 #[test]

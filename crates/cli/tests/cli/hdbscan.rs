@@ -55,7 +55,9 @@ fn labels_probabilities_and_outliers() {
             assert_eq!(found[..8], o);
             assert!((found[8] - (1.0 - 0.25 / 59.0)).abs() < 1e-12);
         } else {
-            assert_eq!(fs::read_to_string(labels).unwrap(), "label\n0\n0\n0\n0\n1\n1\n1\n1\n-1\n");
+            let table = fs::read_to_string(labels).unwrap();
+            let expected = "column_1,label,probability,outlier_score\n0,0,1.0,0.0\n1,0,1.0,0.0\n2,0,1.0,0.0\n4,0,0.5,0.5\n30,1,1.0,0.0\n";
+            assert!(table.starts_with(expected) && table.lines().count() == 10, "{table}");
             let text = fs::read_to_string(probabilities).unwrap();
             assert_eq!(text, "probability\n1.0\n1.0\n1.0\n0.5\n1.0\n1.0\n1.0\n0.5\n0.0\n");
             assert!(fs::read_to_string(outliers).unwrap().starts_with("outlier\n0.0\n0.0\n0.0\n0.5\n"));
@@ -96,7 +98,7 @@ fn two_moons_and_their_tree() {
         assert!(fs::read(path).unwrap().starts_with(b"\x89PNG\r\n\x1a\n"));
     }
     let printed = hdbscan(&file, &options[..4]).success();
-    assert!(printed.contains("\nwritten         nothing; use --out LABELS.npy"), "{printed}");
+    assert!(printed.contains("\nwritten         nothing; use --out LABELLED.csv"), "{printed}");
 }
 
 /// Each option has the effect that it has in the library, and changes the result.
@@ -239,5 +241,5 @@ fn bad_input() {
         assert_eq!((output.status, output.stdout.as_str()), (2, ""), "{arguments:?}");
         output.line();
     }
-    assert_eq!(scratch.names(""), ["empty.npy", "holes.csv", "moons.csv"]);
+    assert_eq!(scratch.names(""), ["empty.npy", "four.csv", "holes.csv", "moons.csv"]);
 }

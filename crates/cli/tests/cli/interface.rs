@@ -76,12 +76,12 @@ fn quiet_and_verbose() {
     let command = ["dbscan", points, "--eps", "1", "--min-samples", "2", "--out"];
     let run = |more: &[&str]| run([&command[..], more].concat());
     assert_eq!(run(&[labels.to_str().unwrap(), "--quiet"]).success(), "");
-    assert_eq!(fs::read_to_string(&labels).unwrap(), "label\n0\n0\n-1\n");
+    assert_eq!(fs::read_to_string(&labels).unwrap(), "x,y,label\n0,0,0\n0,1,0\n5,5,-1\n");
     // Results are printed.
-    assert_eq!(run(&["-", "-q"]).success(), "label\n0\n0\n-1\n");
+    assert_eq!(run(&["-", "-q"]).success(), "x,y,label\n0,0,0\n0,1,0\n5,5,-1\n");
     assert!(crate::program::run(["-q", "info", points]).success().contains("particles       3"));
     let output = run(&["-", "-v"]);
-    assert_eq!((output.status, output.stdout.as_str()), (0, "label\n0\n0\n-1\n"));
+    assert_eq!((output.status, output.stdout.as_str()), (0, "x,y,label\n0,0,0\n0,1,0\n5,5,-1\n"));
     let phase = output.stderr.lines().position(|line| line.starts_with("find clusters: ")).unwrap();
     assert!(output.stderr.lines().nth(phase + 1).unwrap().starts_with("  bounds: "), "{}", output.stderr);
     assert!(output.stderr.contains("\nwritten: standard output\n"), "{}", output.stderr);

@@ -83,7 +83,7 @@ fn polynomials_come_back() {
     assert_eq!((lines[0], lines[1], lines[2]), expected, "{lines:?}");
     let json = fs::read_to_string(files.of("report.json")).unwrap();
     assert!(json.contains("\"lower_degree\": 2,") && json.contains("\"no_neighbours\": 1"), "{json}");
-    assert!(output.stderr.contains("written: -"), "{}", output.stderr);
+    assert!(output.stderr.contains("written: standard output"), "{}", output.stderr);
 }
 
 /// Names with a meaning for points have none for values, and there may be any number of columns.

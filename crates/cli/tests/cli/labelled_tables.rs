@@ -109,7 +109,7 @@ fn tables_without_names_and_other_files() {
     write_npy(&array, &Points::F64(Table::new(2, values).unwrap())).unwrap();
     let printed = files.dbscan(&array, &files.of("points.csv"));
     assert!(printed.contains("skipped         1 of 3 rows"), "{printed}");
-    assert!(printed.contains("points.csv: has the coordinates that were used"), "{printed}");
+    assert!(printed.contains("points.csv: holds coordinates and labels only"), "{printed}");
     assert_eq!(files.text("points.csv"), "x,y,label\n0.0,0.5,0\n0.0,0.25,0\nNaN,NaN,-1\n");
 }
 

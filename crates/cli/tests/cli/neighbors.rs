@@ -34,7 +34,7 @@ fn the_nearest() {
     assert_eq!(output.status, 0, "{}", output.stderr);
     let rows = "point,neighbor,distance\n0,2,1.0\n1,2,4.242640687119286\n2,0,1.0\n3,4,1.0\n4,3,1.0\n";
     assert_eq!(output.stdout, rows);
-    assert!(output.stderr.contains("written: -"), "{}", output.stderr);
+    assert!(output.stderr.contains("written: standard output"), "{}", output.stderr);
 
     let queries = scratch.write("queries.csv", "x,y\n9,7\n").display().to_string();
     run(["knn", &file, "--k", "1", "--queries", &queries, "--out", &of("q.csv")]).success();

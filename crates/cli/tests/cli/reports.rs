@@ -62,6 +62,8 @@ fn clusters_have_a_page() {
         assert!(!text.contains(attack) && text.contains("\\u003cscript\\u003ealert(1)"), "{command}");
         assert_eq!(text.contains("Condensed tree"), command == "hdbscan");
     }
-    let line = run(["dbscan", &points, "--eps", "3", "--min-samples", "4", "--plot", "clusters.png"]).error();
+    let four = scratch.write("four.csv", "0,0,0,0\n1,1,1,1\n2,2,2,2\n").display().to_string();
+    let png = scratch.path("clusters.png").display().to_string();
+    let line = run(["dbscan", &four, "--eps", "3", "--min-samples", "4", "--plot", &png]).error();
     assert!(line.contains("or a name that ends in .html"), "{line}");
 }

@@ -140,7 +140,12 @@ fn piped(arguments: &[&str], bytes: &[u8]) -> Output {
 fn standard_input() {
     let table = b"x,y\n0,0\n0,1\n5,5\n";
     let output = piped(&["dbscan", "-", "--eps", "1", "--min-pts", "2", "--out", "-"], table);
-    assert_eq!((output.status, output.stdout.as_str()), (0, "label\n0\n0\n-1\n"), "{}", output.stderr);
+    assert_eq!(
+        (output.status, output.stdout.as_str()),
+        (0, "x,y,label\n0.0,0.0,0\n0.0,1.0,0\n5.0,5.0,-1\n"),
+        "{}",
+        output.stderr
+    );
     let output = piped(&["dbscan", "-", "--eps", "1", "--min-pts", "2", "--json", "-"], table);
     assert!(output.stdout.starts_with("{\n") && output.stdout.contains("\"clusters\": 1"), "{}", output.stdout);
     let scratch = Scratch::new();
