@@ -205,6 +205,7 @@ Style = tuple[str, float | None]
 def draw_clusters(
     points: NDArray[np.float64],
     labels: NDArray[np.int32],
+    axes: list[str],
     eps: float,
     period: float | None,
     title: tuple[str, str],

@@ -17,7 +17,7 @@ from ropewalk import _native
 from ropewalk._arrays import points as points_of
 from ropewalk._arrays import vector
 from ropewalk._base import not_fitted
-from ropewalk._checks import integer, optional_real, real
+from ropewalk._checks import feature_names, integer, optional_real, real
 from ropewalk._dbscan import DBSCAN
 from ropewalk._dendrogram import dendrogram
 from ropewalk._figure import Figure
@@ -44,7 +44,7 @@ def clusters(
     Parameters
     ----------
     X : array of shape (n, d), with d of 2 or more
-        The points. Points that are not finite are left out.
+        The points. Points that are not finite are left out. The columns of a data frame name the axes.
 
     labels : array of shape (n,), or estimator
         The cluster of each point, or a fitted `DBSCAN`, `HDBSCAN`, `FriendsOfFriends` or `HOP`. Negative labels are noise.
@@ -93,7 +93,9 @@ def clusters(
         heading, line = f"HDBSCAN*: {heading}", f"min_cluster_size {labels.min_cluster_size}; {noise:,} noise"
     lines = (heading if title is None else title, line)
     length, side = real(eps, "eps"), optional_real(box_size, "box_size")
-    return Figure(lines[0], lambda style: _native.draw_clusters(plane, numbers, length, side, lines, style), is_raster=True)
+    names = feature_names(X)
+    shown = [] if names is None else [str(names[axis]) for axis in (a, b)]
+    return Figure(lines[0], lambda style: _native.draw_clusters(plane, numbers, shown, length, side, lines, style), is_raster=True)
 
 
 def condensed_tree(clusterer: HDBSCAN, *, title: str | None = None) -> Figure:

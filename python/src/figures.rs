@@ -9,7 +9,7 @@ use ropewalk::halo::Particles;
 use ropewalk::internals::memory::collected;
 use ropewalk::{Error, ErrorKind, Labels, Result, Scalar};
 use ropewalk_io::Points;
-use ropewalk_plot::{AxisUnits, PictureFormat, Projection, Slab, Style, View};
+use ropewalk_plot::{AxisUnits, ClusterPicture, PictureFormat, Projection, Slab, Style, View};
 use ropewalk_table::{Catalog, knee};
 
 use crate::arrays::Rows;
@@ -36,23 +36,24 @@ fn drawn<'py>(py: Python<'py>, draw: impl FnOnce() -> Result<Vec<u8>> + Send) ->
     Ok(PyBytes::new(py, &run(py, None, draw)?))
 }
 
-/// Draws points in the plane, coloured by cluster.
+/// Draws points in the plane, coloured by cluster. `axes` has the names of the coordinates, or none.
 #[pyfunction]
-#[pyo3(signature = (points, labels, eps, period, title, style))]
+#[pyo3(signature = (points, labels, axes, eps, period, title, style))]
 pub fn draw_clusters<'py>(
     py: Python<'py>,
     points: PyReadonlyArray2<'py, f64>,
     labels: PyReadonlyArray1<'py, i32>,
+    axes: Vec<String>,
     eps: f64,
     period: Option<f64>,
     title: [String; 2],
     style: StyleArguments,
 ) -> PyResult<Bound<'py, PyBytes>> {
-    let (points, labels) = (points.as_slice()?.as_chunks().0, labels.as_slice()?);
-    let title = [title[0].as_str(), title[1].as_str()];
+    let (points, labels) = (points.as_slice()?.as_chunks::<2>().0, labels.as_slice()?);
+    let shown = ClusterPicture { title, axes, eps, period };
     drawn(py, || {
         let labels = Labels::from_slice(labels)?;
-        ropewalk_plot::clusters::<f64>(points, &labels, eps, period, title, style.style()?)
+        ropewalk_plot::clusters(points, &labels, &shown, style.style()?)
     })
 }
 

@@ -84,6 +84,8 @@ def test_clusters() -> None:
     figure = plot.clusters(x, labels, title="three blobs")
     assert figure.title == "three blobs" and "100 noise" in texts(figure)
     assert plot.clusters(x, labels).title == "300 points, 2 clusters"
+    frame = pytest.importorskip("pandas").DataFrame(x, columns=["lon", "lat"])
+    assert ">lon<" in plot.clusters(frame, labels).svg() and ">lat<" in plot.clusters(frame, labels).svg()
     # As in scikit-learn, an infinite coordinate has the label -2 and NaN -3.
     x[0], x[1] = np.inf, np.nan
     assert plot.clusters(x, HDBSCAN(min_cluster_size=20).fit(x)).title == "HDBSCAN*: 298 points, 3 clusters"

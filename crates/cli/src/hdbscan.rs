@@ -59,7 +59,7 @@ pub fn run(args: &Args) -> Result<String, Failure> {
     let labels = clusters.labels();
     phases.run("labels", || -> Result<(), Failure> {
         if let Some(file) = &labels_file {
-            let scores = file.is_table().then(|| clusters.outlier_scores()).unwrap_or_default();
+            let scores = if file.is_table() { clusters.outlier_scores() } else { vec![] };
             let more = [("probability", clusters.probabilities(), 0.0), ("outlier_score", &scores[..], f64::NAN)];
             file.write(&mut outputs, &args.points.file, &mut snapshot, labels, &more)?;
         }

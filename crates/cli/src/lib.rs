@@ -28,6 +28,7 @@ mod labelled;
 mod largest;
 mod memory;
 mod neighbors;
+mod number;
 mod outputs;
 mod periodic;
 mod phases;

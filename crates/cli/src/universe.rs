@@ -3,7 +3,7 @@
 use ropewalk::halo::{Universe, UniverseOptions};
 use ropewalk::units::{KnownUnits, LengthUnit, MassUnit, VelocityUnit};
 
-use super::args::number;
+use super::number::number;
 use super::text::short;
 
 /// User-specified units and cosmological parameters. Those that are not given are taken from the file.

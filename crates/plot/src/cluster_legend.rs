@@ -26,6 +26,14 @@ pub struct Legend {
     rank: Vec<u32>,
 }
 
+/// A line of the legend.
+struct Line {
+    /// The radius and the colour of the dot.
+    dot: Option<(f64, Rgb)>,
+    name: String,
+    size: usize,
+}
+
 impl Legend {
     pub fn new(labels: &Labels) -> Self {
         let mut ranked: Vec<(u32, usize)> = (0..).zip(labels.sizes()).collect();
@@ -45,25 +53,25 @@ impl Legend {
     /// the label and the number of points.
     pub fn draw(&self, chart: &mut Chart, [left, top]: [f64; 2], noise: usize) {
         let rest = &self.ranked[self.ranked.len().min(NAMED)..];
-        let mut lines: Vec<(Option<(f64, Rgb)>, String, usize)> = vec![];
+        let mut lines: Vec<Line> = vec![];
         for &(label, size) in self.ranked.iter().take(NAMED) {
-            lines.push((Some((8.0, self.color(label))), label.to_string(), size));
+            lines.push(Line { dot: Some((8.0, self.color(label))), name: label.to_string(), size });
         }
         if !rest.is_empty() {
             let count = rest.len();
             let name = if count == 1 { "1 other".into() } else { format!("{} others", grouped(count as u64)) };
-            lines.push((None, name, rest.iter().map(|&(_, size)| size).sum()));
+            lines.push(Line { dot: None, name, size: rest.iter().map(|&(_, size)| size).sum() });
         }
-        lines.push((Some((6.0, NOISE)), "noise".into(), noise));
+        lines.push(Line { dot: Some((6.0, NOISE)), name: "noise".into(), size: noise });
         let wide = |text: &str| width(text, LETTERS);
-        let first = lines.iter().map(|(_, name, _)| wide(name)).fold(wide("cluster"), f64::max);
-        let second = lines.iter().map(|(.., size)| wide(&grouped(*size as u64))).fold(wide("points"), f64::max);
+        let first = lines.iter().map(|line| wide(&line.name)).fold(wide("cluster"), f64::max);
+        let second = lines.iter().map(|line| wide(&grouped(line.size as u64))).fold(wide("points"), f64::max);
         let right = left + INDENT + first + 24.0 + second;
         let mut y = top + LETTERS;
         chart.text("cluster", [left + INDENT, y], LETTERS, Align::Left, FAINT);
         chart.text("points", [right, y], LETTERS, Align::Right, FAINT);
         chart.line(vec![[left, y + 9.0], [right, y + 9.0]], 1.0, FAINT);
-        for (dot, name, size) in lines {
+        for Line { dot, name, size } in lines {
             y += LINE;
             if let Some((radius, color)) = dot {
                 chart.disc([left + 10.0, y - 8.0], radius, color);

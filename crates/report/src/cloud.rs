@@ -229,7 +229,7 @@ impl Scale {
 fn interleaved(steps: [u16; 3]) -> u64 {
     let spread = |step: u16| {
         let mut bits = u64::from(step);
-        for (shift, mask) in [(16, 0xff_0000_ff), (8, 0xf00f_00f0_0f), (4, 0xc30c_30c3_0c3), (2, 0x2492_4924_9249)] {
+        for (shift, mask) in [(16, 0xff00_00ff), (8, 0x00f0_0f00_f00f), (4, 0x0c30_c30c_30c3), (2, 0x2492_4924_9249)] {
             bits = (bits | bits << shift) & mask;
         }
         bits

@@ -2,7 +2,7 @@
 
 use std::process::ExitCode;
 
-use ropewalk::distributed::Mpi;
+use ropewalk::distributed::{Communicator, Mpi};
 
 use super::{Rank, bench, dbscan, halos};
 use crate::args::{Args, Command};
