@@ -1,11 +1,13 @@
 /*
- * Halos and clusters of the particles of a running simulation: friends of friends, DBSCAN, and a catalogue of halos.
+ * Halos and clusters of the particles of a running simulation: friends of friends, HOP, DBSCAN, a catalogue of halos,
+ * and overdense spheres. ropewalk_points.h has searches and clusters of points in 1 to 10 dimensions, ropewalk_mesh.h
+ * rays on triangle meshes, and ropewalk.hpp the interface in C++17.
  *
  * Each rank passes its own particles, as they are in memory, and gets a label for each of them, in the same order.
  * Labels and halos are those that one process finds among the particles of all ranks, for any number of ranks. The
  * particles are not written to, and must not change during a call.
  *
- * Ranks: ropewalk_fof and ropewalk_dbscan are collective. All ranks of the communicator call them, in the same order
+ * Ranks: ropewalk_fof, ropewalk_hop and ropewalk_dbscan are collective. All ranks of the communicator call them, in the same order
  * and with the same options. An error on one rank is an error on all ranks, with three exceptions:
  *
  * - an invalid communicator (a rank that is not below its size, a function that is NULL) is an error on that rank
@@ -23,7 +25,15 @@
  * RAYON_NUM_THREADS, or one per processor. OMP_NUM_THREADS has no effect. The communicator is called from the
  * caller's thread only.
  *
- * Defaults: members of structures that are zero mean no velocities, open space, no catalogue, and so on.
+ * Defaults: members of structures that are zero mean no velocities, open space, no catalogue, and so on. Lengths that
+ * have no default, such as linking_length, must be positive.
+ *
+ * Ownership: the caller frees each object that a function stores in its last argument (`ropewalk_result **`), by the
+ * function whose name ends in _free. If a function fails, it stores NULL there.
+ *
+ * Versions: a program that was compiled with another version of this header than the library must not call it, because
+ * structures may differ. Compare ROPEWALK_ABI_VERSION with ropewalk_abi_version() before the first call. ropewalk.hpp
+ * does so.
  */
 #ifndef ROPEWALK_H
 #define ROPEWALK_H
@@ -33,6 +43,10 @@
 #ifdef __cplusplus
 extern "C" {
 #endif
+
+/* The version of the structures and functions of ropewalk.h, ropewalk_points.h and ropewalk_mesh.h. It rises with each
+   incompatible change. */
+#define ROPEWALK_ABI_VERSION 1
 
 /* The status that a function returns. */
 enum {
@@ -137,7 +151,7 @@ typedef struct ropewalk_particles {
 
 /* Options of friends of friends. Lengths are in the unit of the positions, and inclusive. */
 typedef struct ropewalk_fof_options {
-    /* A common choice is 0.2 * cbrt(volume / number of particles of all ranks). */
+    /* Positive. A common choice is 0.2 * cbrt(volume / number of particles of all ranks). */
     double linking_length;
     /* The minimum number of members of a halo; 0 means 2. */
     uint64_t min_members;
@@ -151,6 +165,31 @@ typedef struct ropewalk_fof_options {
     double softening;
 } ropewalk_fof_options;
 
+/* Options of HOP (Eisenstein and Hut 1998). Densities are in units of the mean density: the mass of the particles of all
+   ranks over the volume of the periodic box, or in open space of the box around them. */
+typedef struct ropewalk_hop_options {
+    /* The density to which halos extend, positive. 80 is usual. */
+    double delta_outer;
+    /* Groups merge if the density of their boundary is at least delta_saddle. 0 means 2.5 delta_outer. */
+    double delta_saddle;
+    /* A group needs a particle of at least this density. 0 means 3 delta_outer. */
+    double delta_peak;
+    /* The numbers of neighbours, the particle itself included, of the density (0 means 64) and of a hop (0 means 64),
+       and the number of neighbours by which groups meet (0 means 4). */
+    uint64_t n_density;
+    uint64_t n_hop;
+    uint64_t n_merge;
+    /* The minimum number of members of a halo; 0 means 10. */
+    uint64_t min_members;
+    /* The sides of the periodic box, all equal; zeros mean open space. */
+    double box_size[3];
+    /* As in ropewalk_fof_options. The linking length of the most connected particle is 0.2 mean separations. */
+    uint32_t rows;
+    uint32_t center;
+    double softening;
+} ropewalk_hop_options;
+
+/* Options of DBSCAN. Lengths are in the unit of the positions, and inclusive. */
 typedef struct ropewalk_dbscan_options {
     double eps;
     /* The minimum number of particles within eps of a core particle, itself included. 0 is an error. */
@@ -194,6 +233,10 @@ typedef struct ropewalk_result ropewalk_result;
 int ropewalk_fof(const ropewalk_communicator *ranks, const ropewalk_particles *particles,
                  const ropewalk_fof_options *options, ropewalk_result **result);
 
+/* Finds the halos of HOP. As ropewalk_fof; the masses of the particles determine their densities. */
+int ropewalk_hop(const ropewalk_communicator *ranks, const ropewalk_particles *particles,
+                 const ropewalk_hop_options *options, ropewalk_result **result);
+
 /* Finds the clusters of DBSCAN. As ropewalk_fof, but uses only the positions of the particles. */
 int ropewalk_dbscan(const ropewalk_communicator *ranks, const ropewalk_particles *particles,
                     const ropewalk_dbscan_options *options, ropewalk_result **result);
@@ -205,16 +248,24 @@ int ropewalk_dbscan(const ropewalk_communicator *ranks, const ropewalk_particles
 /* The number of particles of this rank. */
 uint64_t ropewalk_result_count(const ropewalk_result *result);
 
-/* The label of each particle, -1 for none. Friends-of-friends groups too small for a halo have labels, too. */
+/* The label of each particle, -1 for none. Groups too small for a halo have labels, too. */
 const int64_t *ropewalk_result_labels(const ropewalk_result *result);
 
-/* 1 for each core particle of DBSCAN, 0 for the other particles; NULL for friends of friends. */
+/* 1 for each core particle of DBSCAN, 0 for the other particles; NULL for other functions. */
 const uint8_t *ropewalk_result_core(const ropewalk_result *result);
+
+/* The density of each particle in units of the mean density, for HOP; NULL for other functions. */
+const double *ropewalk_result_density(const ropewalk_result *result);
+
+/* The membership probability of each point, from 0 to 1, and its outlier score (GLOSH), from 0 to 1, for HDBSCAN*; NULL
+   for other functions. Noise has a probability of 0. */
+const double *ropewalk_result_probabilities(const ropewalk_result *result);
+const double *ropewalk_result_outlier_scores(const ropewalk_result *result);
 
 /* The number of clusters or groups on all ranks. Labels range from 0 to one less. */
 uint64_t ropewalk_result_clusters(const ropewalk_result *result);
 
-/* The number of halos on all ranks; the number of clusters for DBSCAN. */
+/* The number of halos on all ranks; the number of clusters for DBSCAN and HDBSCAN*. */
 uint64_t ropewalk_result_halos(const ropewalk_result *result);
 
 /* The rows of the catalogue on this rank, largest first, ties by tag, and their number. */
@@ -223,6 +274,48 @@ uint64_t ropewalk_result_row_count(const ropewalk_result *result);
 
 /* Frees a result. Does nothing for NULL. */
 void ropewalk_result_free(ropewalk_result *result);
+
+/* Options of spheres about centres. */
+typedef struct ropewalk_sphere_options {
+    /* Mean densities at which spheres end, positive, in the units of the particles (mass over length cubed), such as 200
+       times the critical density. There must be at least one. */
+    const double *thresholds;
+    uint64_t threshold_count;
+    /* The sides of the periodic box; zeros mean open space. The particles must not span more than a side. */
+    double box_size[3];
+} ropewalk_sphere_options;
+
+/* The state of a sphere. */
+enum {
+    ROPEWALK_SPHERE_FOUND = 0,
+    /* The mean density is below the threshold already at the particle nearest to the centre. */
+    ROPEWALK_SPHERE_NOT_DENSE = 1,
+    /* The mean density does not fall to the threshold within half of the shortest side of the periodic box. */
+    ROPEWALK_SPHERE_BEYOND_HALF_BOX = 2
+};
+
+/* The sphere about a centre at whose radius the mean density within falls to a threshold: 3 mass / (4 pi radius^3) =
+   threshold. */
+typedef struct ropewalk_sphere {
+    /* NaN without a sphere. */
+    double mass;
+    double radius;
+    /* The number of particles within the radius; 0 without a sphere. */
+    uint64_t count;
+    /* ROPEWALK_SPHERE_FOUND, ROPEWALK_SPHERE_NOT_DENSE or ROPEWALK_SPHERE_BEYOND_HALF_BOX. */
+    uint32_t status;
+} ropewalk_sphere;
+
+/*
+ * Finds the spheres about centres: center_count rows of x, y and z at `centers`, without gaps. Stores a row for each
+ * centre at `spheres`, with a sphere for each threshold: the one of threshold t about centre c is at
+ * c * threshold_count + t. The caller provides memory for center_count * threshold_count spheres.
+ *
+ * Uses the positions and masses of the particles; all count, in halos or not. Not collective: only the particles of
+ * this process count.
+ */
+int ropewalk_spheres(const ropewalk_particles *particles, const double *centers, uint64_t center_count,
+                     const ropewalk_sphere_options *options, ropewalk_sphere *spheres);
 
 /* The error message of the last call on this thread that failed. It is valid until the next call on this thread. */
 const char *ropewalk_error_message(void);
@@ -233,6 +326,9 @@ int ropewalk_set_threads(uint32_t threads);
 
 /* The version of this library, such as "0.1.0". */
 const char *ropewalk_version(void);
+
+/* The ROPEWALK_ABI_VERSION of the headers that this library was built with. */
+uint32_t ropewalk_abi_version(void);
 
 #ifdef __cplusplus
 }

@@ -110,6 +110,7 @@ fn what_is_null_is_refused() {
 #[test]
 fn options_out_of_range_are_refused() {
     let all = [
+        (FofOptions { linking_length: 0.0, ..FOF }, "linking_length is 0; it must be positive and finite"),
         (FofOptions { linking_length: -1.0, ..FOF }, "linking_length is -1"),
         (FofOptions { linking_length: f64::NAN, ..FOF }, "linking_length is NaN"),
         (FofOptions { rows: 3, ..FOF }, "ROPEWALK_ROWS_ON_RANK_0, got 3"),
@@ -404,13 +405,22 @@ fn functions_are_those_of_the_header() {
         names.dedup();
         names
     }
-    let source = include_str!("ffi/mod.rs");
-    let mut exported = [names(source, "fn ropewalk_"), names(source, "\n    ropewalk_")].concat();
+    let sources = [
+        include_str!("ffi/mod.rs"),
+        include_str!("ffi/clusters.rs"),
+        include_str!("ffi/mesh.rs"),
+        include_str!("ffi/spheres.rs"),
+        include_str!("ffi/tree.rs"),
+    ];
+    let source = sources.concat();
+    let mut exported = [names(&source, "fn ropewalk_"), names(&source, "\n    ropewalk_")].concat();
     exported.sort_unstable();
+    let headers =
+        [HEADER, include_str!("../include/ropewalk_points.h"), include_str!("../include/ropewalk_mesh.h")].concat();
     // Names of functions are followed by their arguments.
-    let declared: Vec<&str> = names(HEADER, "ropewalk_")
+    let declared: Vec<&str> = names(&headers, "ropewalk_")
         .into_iter()
-        .filter(|name| HEADER.contains(&format!(" {name}(")) || HEADER.contains(&format!("*{name}(")))
+        .filter(|name| headers.contains(&format!(" {name}(")) || headers.contains(&format!("*{name}(")))
         .collect();
     assert_eq!(exported, declared);
 }

@@ -1,6 +1,9 @@
-//! The structures and constants of `ropewalk.h`. A test compares their sizes, offsets and values with the header.
+//! The structures and constants of the C headers. A test compares their sizes, offsets and values with the headers.
 
 use std::ffi::{c_int, c_void};
+
+/// Rises with each incompatible change of `ropewalk.h`, `ropewalk_points.h` or `ropewalk_mesh.h`.
+pub const ABI_VERSION: u32 = 1;
 
 pub const OK: c_int = 0;
 pub const INVALID: c_int = 1;
@@ -25,6 +28,18 @@ pub const NO_CENTER: u32 = 0;
 pub const MOST_BOUND: u32 = 1;
 pub const MOST_CONNECTED: u32 = 2;
 pub const SHRINKING_SPHERE: u32 = 3;
+
+pub const EXCESS_OF_MASS: u32 = 0;
+pub const LEAF: u32 = 1;
+
+pub const SPHERE_FOUND: u32 = 0;
+pub const SPHERE_NOT_DENSE: u32 = 1;
+pub const SPHERE_BEYOND_HALF_BOX: u32 = 2;
+
+pub const CONTINUE: c_int = 0;
+pub const NEXT_CENTER: c_int = 1;
+
+pub const NO_TRIANGLE: u32 = u32::MAX;
 
 /// The functions for communication between ranks.
 #[derive(Clone, Copy)]
@@ -83,6 +98,23 @@ pub struct FofOptions {
     pub softening: f64,
 }
 
+/// Options of HOP.
+#[derive(Clone, Copy)]
+#[repr(C)]
+pub struct HopOptions {
+    pub delta_outer: f64,
+    pub delta_saddle: f64,
+    pub delta_peak: f64,
+    pub n_density: u64,
+    pub n_hop: u64,
+    pub n_merge: u64,
+    pub min_members: u64,
+    pub box_size: [f64; 3],
+    pub rows: u32,
+    pub center: u32,
+    pub softening: f64,
+}
+
 /// Options of DBSCAN.
 #[derive(Clone, Copy)]
 #[repr(C)]
@@ -109,10 +141,96 @@ pub struct Halo {
     pub center_id: u64,
 }
 
+/// Options of spheres about centres.
+#[derive(Clone, Copy)]
+#[repr(C)]
+pub struct SphereOptions {
+    pub thresholds: *const f64,
+    pub threshold_count: u64,
+    pub box_size: [f64; 3],
+}
+
+/// A sphere about a centre within which the mean density equals a threshold.
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[repr(C)]
+pub struct Sphere {
+    pub mass: f64,
+    pub radius: f64,
+    pub count: u64,
+    pub status: u32,
+}
+
+/// Points of 1 to 10 coordinates.
+#[derive(Clone, Copy)]
+#[repr(C)]
+pub struct PointArray {
+    pub data: *const c_void,
+    pub count: u64,
+    pub stride: u64,
+    pub dim: u32,
+    pub kind: u32,
+}
+
+/// Options of DBSCAN for points of any dimension.
+#[derive(Clone, Copy)]
+#[repr(C)]
+pub struct PointDbscanOptions {
+    pub eps: f64,
+    pub min_samples: u64,
+    pub box_size: *const f64,
+}
+
+/// Options of HDBSCAN*.
+#[derive(Clone, Copy)]
+#[repr(C)]
+pub struct HdbscanOptions {
+    pub min_cluster_size: u64,
+    pub min_samples: u64,
+    pub max_cluster_size: u64,
+    pub cluster_selection_epsilon: f64,
+    pub alpha: f64,
+    pub cluster_selection: u32,
+    pub allow_single_cluster: u32,
+    pub box_size: *const f64,
+}
+
+/// A callback that gets the index of a centre and that of a point near it.
+pub type Visitor = Option<unsafe extern "C" fn(*mut c_void, u64, u32) -> c_int>;
+
+/// A ray of a mesh query.
+#[derive(Clone, Copy)]
+#[repr(C)]
+pub struct MeshRay {
+    pub origin: [f64; 3],
+    pub direction: [f64; 3],
+    pub from: f64,
+    pub to: f64,
+}
+
+/// A hit of a ray on a triangle.
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[repr(C)]
+pub struct MeshHit {
+    pub t: f64,
+    pub weights: [f64; 3],
+    pub triangle: u32,
+}
+
+/// A list of points for each query. For C this is an opaque type.
+pub struct Lists {
+    pub offsets: Vec<u64>,
+    pub indices: Vec<u32>,
+    pub distances: Option<Vec<f64>>,
+}
+
 /// A result. For C this is an opaque type.
+#[derive(Default)]
 pub struct RunResult {
     pub labels: Vec<i64>,
     pub core: Option<Vec<u8>>,
+    pub probabilities: Option<Vec<f64>>,
+    pub outlier_scores: Option<Vec<f64>>,
+    pub density: Option<Vec<f64>>,
     pub clusters: u64,
     pub halos: u64,
     pub rows: Vec<Halo>,

@@ -1,9 +1,10 @@
-//! Particles in the memory of a program, as a snapshot.
+//! Particles and points in the memory of a program, as a snapshot and as tables.
 //!
 //! In: pointers, strides and types. Out: tables. They share positions that are contiguous and aligned; all other
 //! values are copied.
 
 use std::ffi::c_void;
+use std::ptr;
 use std::sync::Arc;
 
 use rayon::prelude::*;
@@ -11,7 +12,7 @@ use ropewalk::{Error, ErrorKind, Result, Scalar};
 use ropewalk_io::{Masses, Points, Snapshot, Table};
 
 use crate::find::invalid;
-use crate::types::{self, Numbers, Particles, Vectors};
+use crate::types::{self, Numbers, Particles, PointArray, Vectors};
 
 /// Returns a snapshot of the positions only.
 ///
@@ -58,6 +59,94 @@ pub unsafe fn snapshot(particles: &Particles) -> Result<Snapshot> {
     Ok(snapshot)
 }
 
+/// Returns a snapshot of the positions and masses only.
+///
+/// # Safety
+/// As [`positions`].
+pub unsafe fn positions_and_masses(particles: &Particles) -> Result<Snapshot> {
+    let none = Vectors { x: ptr::null(), y: ptr::null(), z: ptr::null(), stride: 0, kind: 0 };
+    let ids = Numbers { data: ptr::null(), stride: 0, kind: 0 };
+    // SAFETY: the contract of this function is that of `positions`.
+    unsafe { snapshot(&Particles { velocities: none, ids, ..*particles }) }
+}
+
+/// Returns points of 1 to 10 coordinates. They share coordinates that are contiguous and aligned, and copy others.
+///
+/// # Safety
+/// `points.data` is null, or leads to `count` groups of `dim` contiguous values of the given type, `stride` bytes
+/// apart. Nothing writes to them until the points are dropped.
+pub unsafe fn points(what: &str, points: &PointArray) -> Result<Points> {
+    // SAFETY: the contract of this function covers the values, whose type is `kind`.
+    match points.kind {
+        types::F32 => Ok(Points::F32(unsafe { rows(what, points) }?)),
+        types::F64 => Ok(Points::F64(unsafe { rows(what, points) }?)),
+        kind => Err(unknown(what, kind, "ROPEWALK_F32 or ROPEWALK_F64")),
+    }
+}
+
+/// # Safety
+/// As [`points`].
+unsafe fn rows<S: Scalar>(what: &str, points: &PointArray) -> Result<Table<S>> {
+    let PointArray { data, count, dim, stride, .. } = *points;
+    if !(1..=10).contains(&dim) {
+        return Err(invalid(format!("{what}.dim is {dim}; it must be 1 to 10")));
+    }
+    let dim = dim as usize;
+    if count == 0 {
+        return Table::new(dim, vec![]);
+    }
+    if data.is_null() {
+        return Err(invalid(format!("{what}.data is NULL for {count} points")));
+    }
+    let width = size_of::<S>();
+    let (count, stride) = layout(what, count, stride, dim * width)?;
+    if stride == dim * width && data.cast::<S>().is_aligned() {
+        return Table::shared(dim, Arc::new(Shared::<S> { start: data.cast(), len: dim * count }));
+    }
+    let start = Place(data.cast());
+    // SAFETY: `i < dim * count`. By the contract there are `count` groups of `dim` contiguous values of type `S`,
+    // `stride` bytes apart. `layout` has checked that `stride >= dim * width` and that `count * stride <= isize::MAX`.
+    let values = collect(dim * count, |i| unsafe { start.at::<S>(i / dim * stride + i % dim * width) })?;
+    Table::new(dim, values)
+}
+
+/// Returns `count` values of type `T`.
+///
+/// # Safety
+/// `start` is null, or leads to `count` values of type `T` that nothing writes to during `'a`.
+pub unsafe fn slice<'a, T>(what: &str, start: *const T, count: u64) -> Result<&'a [T]> {
+    if count == 0 {
+        return Ok(&[]);
+    }
+    if start.is_null() {
+        return Err(invalid(format!("{what} is NULL for {count} entries")));
+    }
+    if !start.is_aligned() {
+        return Err(invalid(format!("{what} is not aligned to {} bytes", align_of::<T>())));
+    }
+    let (count, _) = layout(what, count, 0, size_of::<T>())?;
+    // SAFETY: by the contract there are `count` values at `start`, which has just been checked to be aligned and not
+    // null. `layout` has checked that their size is at most `isize::MAX`.
+    Ok(unsafe { std::slice::from_raw_parts(start, count) })
+}
+
+/// Writes `values` to the memory at `start`.
+///
+/// # Safety
+/// `start` is null, or leads to writable memory for as many values of type `T`, which may be uninitialized and is not
+/// that of `values`.
+pub unsafe fn write<T: Copy>(what: &str, start: *mut T, values: &[T]) -> Result<()> {
+    if values.is_empty() {
+        return Ok(());
+    }
+    if start.is_null() {
+        return Err(invalid(format!("{what} is NULL for {} entries", values.len())));
+    }
+    // SAFETY: the contract of this function. Bytes are copied, so that `start` does not need alignment.
+    unsafe { start.cast::<u8>().copy_from_nonoverlapping(values.as_ptr().cast(), size_of_val(values)) };
+    Ok(())
+}
+
 fn unknown(what: &str, kind: u32, known: &str) -> Error {
     invalid(format!("{what}.type is {kind}; it must be {known}"))
 }
@@ -66,7 +155,7 @@ fn unknown(what: &str, kind: u32, known: &str) -> Error {
 #[derive(Clone, Copy)]
 struct Place(*const u8);
 
-// SAFETY: memory is only read, and the contracts of `numbers` and `table` exclude writes meanwhile. Reads are valid
+// SAFETY: memory is only read, and the contracts of `numbers`, `table` and `rows` exclude writes meanwhile. Reads are valid
 // on any thread.
 unsafe impl Send for Place {}
 // SAFETY: as for `Send`, since `Place` only reads.
@@ -174,7 +263,7 @@ struct Shared<S> {
     len: usize,
 }
 
-// SAFETY: the values are only read, and the contract of `table` excludes writes meanwhile. Reads are valid on any
+// SAFETY: the values are only read, and the contracts of `table` and `rows` exclude writes meanwhile. Reads are valid on any
 // thread.
 unsafe impl<S: Scalar> Send for Shared<S> {}
 // SAFETY: as for `Send`, since `Shared` only reads.
@@ -182,9 +271,9 @@ unsafe impl<S: Scalar> Sync for Shared<S> {}
 
 impl<S> AsRef<[S]> for Shared<S> {
     fn as_ref(&self) -> &[S] {
-        // SAFETY: by the contract of `table` there are `len` values at `start`. `table` has checked that `start` is
-        // aligned, and `layout` that their size is at most `isize::MAX`. The snapshot with this table is dropped
-        // before the call returns, and the contract excludes writes until then.
+        // SAFETY: by the contracts of `table` and `rows` there are `len` values at `start`. `table` and `rows` have
+        // checked that `start` is aligned, and `layout` that their size is at most `isize::MAX`. The snapshot or points
+        // with this table are dropped before the call returns, and the contracts exclude writes until then.
         unsafe { std::slice::from_raw_parts(self.start, self.len) }
     }
 }

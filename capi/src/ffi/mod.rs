@@ -1,4 +1,4 @@
-//! The functions of `ropewalk.h`, with their unsafe code.
+//! The functions of the C headers, with their unsafe code.
 //!
 //! A null pointer is an error where the header does not allow it. Callers guarantee that other pointers lead to the
 //! memory that the header describes, and that nothing writes to it during a call. A panic does not leave a function,
@@ -6,8 +6,15 @@
 
 #![allow(unsafe_code)] // This module alone reads pointers of C.
 
+mod clusters;
 mod memory;
+mod mesh;
 mod ranks;
+mod spheres;
+mod tree;
+
+#[cfg(test)]
+pub(crate) use self::{clusters::*, mesh::*, spheres::*, tree::*};
 
 use std::cell::RefCell;
 use std::ffi::{CStr, CString, c_char, c_int};
@@ -20,7 +27,7 @@ use ropewalk_io::Snapshot;
 
 use self::ranks::Ranks;
 use crate::find::{self, invalid};
-use crate::types::{self, DbscanOptions, FofOptions, Halo, Particles, RunResult};
+use crate::types::{self, DbscanOptions, FofOptions, Halo, HopOptions, Particles, RunResult};
 
 thread_local! {
     /// The error message of the last call that failed.
@@ -54,6 +61,50 @@ pub(crate) fn status(work: impl FnOnce() -> Result<()>) -> c_int {
     let message = CString::new(sentence.replace('\0', " ")).unwrap_or_default();
     MESSAGE.with(|kept| kept.replace(message));
     status
+}
+
+/// Runs a call of this process alone, which ends with an error if memory runs out.
+fn alone(work: impl FnOnce() -> Result<()>) -> c_int {
+    status(|| {
+        let _reserve = ropewalk::memory::hold()?;
+        Cancel::new().run(work)
+    })
+}
+
+/// Returns the value that a pointer of an argument leads to.
+///
+/// # Safety
+/// `argument` is null, or leads to a value that nothing writes to during `'a`.
+unsafe fn required<'a, T>(name: &str, argument: *const T) -> Result<&'a T> {
+    // SAFETY: the contract of this function.
+    unsafe { argument.as_ref() }.ok_or_else(|| invalid(format!("{name} is NULL")))
+}
+
+/// Stores the result of `work` in `*place`, or NULL if it fails. The caller frees it by [`free`].
+///
+/// # Safety
+/// `place` is null, or leads to a pointer that may be written, and may be uninitialized.
+unsafe fn store<T>(name: &str, place: *mut *mut T, work: impl FnOnce() -> Result<T>) -> Result<()> {
+    if place.is_null() {
+        return Err(invalid(format!("{name} is NULL")));
+    }
+    // SAFETY: `place` is not null, so by the contract it may be written.
+    unsafe { place.write(ptr::null_mut()) };
+    let found = Box::new(work()?);
+    // SAFETY: as for the first write.
+    unsafe { place.write(Box::into_raw(found)) };
+    Ok(())
+}
+
+/// Frees a result of [`store`] or [`call`]. Does nothing for null.
+///
+/// # Safety
+/// `stored` is null, or a pointer that `store` or `call` has stored and that has not been freed.
+unsafe fn free<T>(stored: *mut T) {
+    if !stored.is_null() {
+        // SAFETY: `stored` is not null, so by the contract it comes from `Box::into_raw`, and has not been freed.
+        drop(unsafe { Box::from_raw(stored) });
+    }
 }
 
 /// A calculation on all ranks, given the particles and options of this rank, or the error of reading them.
@@ -137,25 +188,49 @@ pub unsafe extern "C" fn ropewalk_dbscan(
     unsafe { call(ranks, particles, options, result, memory::positions, find::dbscan) }
 }
 
-/// Defines functions that return a part of a result.
+/// See `ropewalk.h`.
+///
+/// # Safety
+/// Pointers are null or valid as `ropewalk.h` says.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn ropewalk_hop(
+    ranks: *const types::Communicator,
+    particles: *const Particles,
+    options: *const HopOptions,
+    result: *mut *mut RunResult,
+) -> c_int {
+    // SAFETY: the contract of this function is that of `call`.
+    unsafe { call(ranks, particles, options, result, memory::snapshot, find::hop) }
+}
+
+/// Defines functions that return a part of a result of the given type.
 macro_rules! getters {
-    ($($name:ident -> $type:ty, $missing:expr, |$found:ident| $value:expr;)*) => {$(
-        /// See `ropewalk.h`.
+    ($of:ty: $($name:ident -> $type:ty, $missing:expr, |$found:ident| $value:expr;)*) => {$(
+        /// See the header.
         ///
         /// # Safety
         /// `result` is null, or a result of this library that has not been freed.
         #[unsafe(no_mangle)]
-        pub unsafe extern "C" fn $name(result: *const RunResult) -> $type {
-            // SAFETY: by the contract, `result` is null or leads to a live `RunResult`.
+        pub unsafe extern "C" fn $name(result: *const $of) -> $type {
+            // SAFETY: by the contract, `result` is null or leads to a live result.
             unsafe { result.as_ref() }.map_or($missing, |$found| $value)
         }
     )*};
 }
+use getters;
 
-getters! {
+/// Returns the address of the values, null if there are none.
+fn address<T>(values: Option<&Vec<T>>) -> *const T {
+    values.map_or(ptr::null(), |values| values.as_ptr())
+}
+
+getters! { RunResult:
     ropewalk_result_count -> u64, 0, |found| found.labels.len() as u64;
     ropewalk_result_labels -> *const i64, ptr::null(), |found| found.labels.as_ptr();
-    ropewalk_result_core -> *const u8, ptr::null(), |found| found.core.as_ref().map_or(ptr::null(), |core| core.as_ptr());
+    ropewalk_result_core -> *const u8, ptr::null(), |found| address(found.core.as_ref());
+    ropewalk_result_probabilities -> *const f64, ptr::null(), |found| address(found.probabilities.as_ref());
+    ropewalk_result_outlier_scores -> *const f64, ptr::null(), |found| address(found.outlier_scores.as_ref());
+    ropewalk_result_density -> *const f64, ptr::null(), |found| address(found.density.as_ref());
     ropewalk_result_clusters -> u64, 0, |found| found.clusters;
     ropewalk_result_halos -> u64, 0, |found| found.halos;
     ropewalk_result_rows -> *const Halo, ptr::null(), |found| found.rows.as_ptr();
@@ -168,11 +243,8 @@ getters! {
 /// `result` is null, or a result of this library that has not been freed.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ropewalk_result_free(result: *mut RunResult) {
-    if !result.is_null() {
-        // SAFETY: `result` is not null, so by the contract it comes from `Box::into_raw` in `call`, and has not been
-        // freed.
-        drop(unsafe { Box::from_raw(result) });
-    }
+    // SAFETY: the contract of this function is that of `free`.
+    unsafe { free(result) }
 }
 
 /// See `ropewalk.h`.
@@ -197,4 +269,10 @@ pub extern "C" fn ropewalk_set_threads(threads: u32) -> c_int {
 #[unsafe(no_mangle)]
 pub extern "C" fn ropewalk_version() -> *const c_char {
     VERSION.as_ptr()
+}
+
+/// See `ropewalk.h`.
+#[unsafe(no_mangle)]
+pub extern "C" fn ropewalk_abi_version() -> u32 {
+    types::ABI_VERSION
 }

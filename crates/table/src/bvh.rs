@@ -4,6 +4,7 @@
 //! in ascending order.
 //! Cost: that of the generic functions; the [module](super) describes the conversion of points of other kinds.
 
+use std::ops::ControlFlow;
 use std::sync::OnceLock;
 
 use ropewalk::geometry::{BoxSize, Space};
@@ -48,6 +49,17 @@ pub struct Bvh {
     size: BoxSize,
     /// `true` if the points had 64 bits before conversion to a compiled kind.
     is_f64: bool,
+}
+
+/// The continuation of [`Bvh::visit`] after a hit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum AfterHit {
+    /// The next hit of the same centre.
+    Continue,
+    /// The hits of the next centre.
+    NextCenter,
+    /// The end of the call.
+    Stop,
 }
 
 /// A tree of one of the compiled kinds of points.
@@ -226,6 +238,50 @@ impl Bvh {
     fn count_all(&self, centers: &Points, radii: Radii<'_>) -> Result<Vec<u32>> {
         radii.check(centers.len())?;
         with_queries!(self, centers, |tree, rows| Ok(tree.count_all(&balls(rows, &radii))))
+    }
+
+    /// Calls `visit` with the index of a centre and the index of a point within `radius` of it (inclusive), for each
+    /// such pair, and stores nothing. `radius` is as in [`Bvh::query`].
+    ///
+    /// Centres are visited in order, on this thread. The hits of a centre are in unspecified order, the same in every
+    /// run. The walk stops where `visit` ends it: see [`AfterHit`].
+    ///
+    /// ```
+    /// use ropewalk_table::{AfterHit, Bvh, Points, Table};
+    ///
+    /// let points = Points::F64(Table::new(1, vec![0.0, 0.5, 7.0])?);
+    /// let mut first = vec![];
+    /// Bvh::build(&points)?.visit(&points, 1.0, |center, point| {
+    ///     first.push((center, point));
+    ///     if center < 2 { AfterHit::NextCenter } else { AfterHit::Stop }
+    /// })?;
+    /// assert_eq!(first.len(), 3);
+    /// assert_eq!(first[2], (2, 2));
+    /// # Ok::<(), ropewalk::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`Bvh::query`].
+    pub fn visit<'r>(
+        &self,
+        centers: &Points,
+        radius: impl Into<Radii<'r>>,
+        mut visit: impl FnMut(usize, u32) -> AfterHit,
+    ) -> Result<()> {
+        let radii = radius.into();
+        radii.check(centers.len())?;
+        with_queries!(self, centers, |tree, rows| {
+            for (i, &center) in rows.iter().enumerate() {
+                let ends = tree.query(Sphere { center, radius: radii.of(i) }).try_for_each(|hit| match visit(i, hit) {
+                    AfterHit::Continue => ControlFlow::Continue(()),
+                    end => ControlFlow::Break(end),
+                });
+                if ends == ControlFlow::Break(AfterHit::Stop) {
+                    break;
+                }
+            }
+            Ok(())
+        })
     }
 
     /// Finds the nearest points to each query, nearest first, ties by index, as [`ropewalk::Bvh::nearest_all`] does.

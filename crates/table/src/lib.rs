@@ -38,7 +38,7 @@ mod rows;
 mod spanning_tree;
 
 pub use across::{dbscan_across, fof_across};
-pub use bvh::Bvh;
+pub use bvh::{AfterHit, Bvh};
 pub use catalog::{Catalog, Halo, Motion};
 pub use dbscan::dbscan;
 #[cfg(feature = "gpu")]
