@@ -4,7 +4,7 @@
  *
  * Statuses, error messages, threads, ownership and versions are those of ropewalk.h. Lengths are in the unit of the
  * points. Radii are inclusive. Distances are compared in 64 bits, even if coordinates have 32 bits. Results do not
- * depend on the number of threads. Numbers of points are limited to 2^31 - 1.
+ * depend on the number of threads.
  *
  * Points are not written to, and must not change during a call. Memory for results is in addition to that of the call.
  */
@@ -44,7 +44,7 @@ typedef struct ropewalk_lists ropewalk_lists;
  * `box_size` has `dim` sides of the periodic box, or is NULL for open space. Points may have any origin, but must not
  * span more than a side.
  *
- * Memory: the coordinates, in 64 bits if the dimension is neither 2 nor 3, and about 12 bytes per point.
+ * Memory: the coordinates, in 64 bits if the dimension is neither 2 nor 3, and the nodes of the tree.
  */
 int ropewalk_tree_build(const ropewalk_points *points, const double *box_size, ropewalk_tree **tree);
 

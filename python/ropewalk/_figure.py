@@ -21,7 +21,7 @@ class Figure:
     """A figure, as returned by the functions of `ropewalk.plot`. Notebooks show it.
 
     The figures are those of the program ``ropewalk``: drawn by the same code, in comoving Mpc/h and Msun/h if units are known and no
-    others were requested. Each use draws the figure anew from its data, which it keeps.
+    others were requested. Each use draws the figure again from its data, which it keeps.
 
     Attributes
     ----------

@@ -155,8 +155,8 @@ fn unknown(what: &str, kind: u32, known: &str) -> Error {
 #[derive(Clone, Copy)]
 struct Place(*const u8);
 
-// SAFETY: memory is only read, and the contracts of `numbers`, `table` and `rows` exclude writes meanwhile. Reads are valid
-// on any thread.
+// SAFETY: memory is only read, and the contracts of `numbers`, `table` and `rows` exclude writes meanwhile. Reads are
+// valid on any thread.
 unsafe impl Send for Place {}
 // SAFETY: as for `Send`, since `Place` only reads.
 unsafe impl Sync for Place {}
@@ -263,8 +263,8 @@ struct Shared<S> {
     len: usize,
 }
 
-// SAFETY: the values are only read, and the contracts of `table` and `rows` exclude writes meanwhile. Reads are valid on any
-// thread.
+// SAFETY: the values are only read, and the contracts of `table` and `rows` exclude writes meanwhile. Reads are valid
+// on any thread.
 unsafe impl<S: Scalar> Send for Shared<S> {}
 // SAFETY: as for `Send`, since `Shared` only reads.
 unsafe impl<S: Scalar> Sync for Shared<S> {}

@@ -29,7 +29,7 @@ fn current() -> MutexGuard<'static, Option<Phase>> {
 /// The source of the share of a phase.
 #[derive(Clone)]
 pub enum Source {
-    /// The tasks of parallel loops, each of which is a step of the phase.
+    /// The tasks of parallel loops. Each loop is a step of the phase.
     Loops(LoopProgress),
     Bytes(Arc<Bytes>),
 }

@@ -169,8 +169,8 @@ fn circle(chart: &mut Chart, window: &Window, center: [f64; 3], radius: f64, col
     }
 }
 
-/// Returns the rectangle of a number beside its circle: at the upper right, or at the first other place that is inside
-/// the picture, on no circle, and does not overlap `taken` rectangles. A place at a distance also has the ends of a
+/// Returns the rectangle of a number beside its circle, at the upper right if there is room. Otherwise it is the first
+/// place inside the picture that is on no circle and overlaps none of the `taken` rectangles. A place at a distance also has the ends of a
 /// line from the circle. Returns `None` if no place is free.
 fn room_for(
     label: &str,

@@ -46,7 +46,8 @@ const LEVELS: u32 = 6;
 ///
 /// // Two clumps in one halo: points get denser towards either of two middles.
 /// let clump = |i: i32, x: f64| {
-///     let [a, b, c] = [i / 100, i / 10 % 10, i % 10].map(|k| 0.1 * f64::from((k - 5) * (k - 5).abs()) + 0.01 * f64::from(i % 7));
+///     let place = |k: i32| 0.1 * f64::from((k - 5) * (k - 5).abs()) + 0.01 * f64::from(i % 7);
+///     let [a, b, c] = [i / 100, i / 10 % 10, i % 10].map(place);
 ///     [a + x, b, c]
 /// };
 /// let positions: Vec<[f64; 3]> = (0..1000).map(|i| clump(i, 0.0)).chain((0..1000).map(|i| clump(i, 4.0))).collect();

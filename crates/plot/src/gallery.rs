@@ -57,8 +57,8 @@ pub struct GalleryMembers {
     pub positions: Vec<[f64; 2]>,
 }
 
-/// Draws a panel for each halo, in rows of three: the members as dots, a ring of the given radius around the first
-/// centre, and a mark for each centre, which leaves its middle free.
+/// Draws a panel for each halo, in rows of three. Members are dots, and a ring has the given radius around the first
+/// centre. A mark for each centre leaves its middle free.
 ///
 /// A legend explains the marks by `names`, at most five, the ring by `sphere`, and the colours of members if there are
 /// several types. A panel is 2.6 inches wide, and a single one 5.4 inches. Dots are rasterized in all formats, since
@@ -115,7 +115,7 @@ pub fn gallery(
     chart.encoded(style)
 }
 
-/// What an entry of the legend explains.
+/// An entry of the legend.
 enum Entry {
     Members(Rgb),
     Mark(usize),

@@ -45,7 +45,8 @@ pub struct Map {
 /// use ropewalk_plot::{Map, PictureFormat, map};
 ///
 /// let axes = ["x", "y"].map(String::from);
-/// let grid = Map { cells: [2, 1], corners: [[0.0; 2], [2.0, 1.0]], axes, name: "height".into(), title: "two cells".into() };
+/// let (name, title) = ("height".into(), "two cells".into());
+/// let grid = Map { cells: [2, 1], corners: [[0.0; 2], [2.0, 1.0]], axes, name, title };
 /// let svg = map(&[0.5, 3.5], &grid, PictureFormat::Svg)?;
 /// assert!(String::from_utf8_lossy(&svg).contains("height"));
 /// # Ok::<(), ropewalk::Error>(())

@@ -45,8 +45,8 @@ pub struct Projection {
 /// box, or the smallest square around the particles.
 ///
 /// The 25 largest halos have circles at the radius of their farthest member. The 10 largest have the numbers of their
-/// rows in the catalogue. If the catalogue has subhalos ([`Catalog::add_subhalos`]), the 100 largest subhalos in these halos are circled in another
-/// colour. All circles are then at the root mean square distance of the members. Halos belong to a slab if their
+/// rows in the catalogue. If the catalogue has subhalos ([`Catalog::add_subhalos`]), the 100 largest subhalos in these
+/// halos are circled in another colour. All circles are then at the root mean square distance of the members. Halos belong to a slab if their
 /// centre does. The picture is 8.53 by 7.75 inches, 1310 by 1190 pixels at the default resolution.
 ///
 /// # Errors

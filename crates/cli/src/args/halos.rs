@@ -18,8 +18,8 @@ use super::{AdaptaHop, Finder, Hop, Pictures, number, particle_type};
 /// Results are written to DIR, all of them or, after an error, none. The catalogue halos.ecsv has one row per halo,
 /// largest first. Halos are numbered by rows from 0 in the column *_label, in figures and in --dendrogram; the tag of
 /// a halo does not depend on the other halos. The array labels.npy has the row of each linked particle in file order,
-/// -1 for none; for other types see --attach. Pictures are mass_function.svg, with its values in mass_function.ecsv, projection.png and,
-/// with --finder adaptahop, dendrogram.svg. Columns are named fof_halo_*, with other finders halo_*.
+/// -1 for none; for other types see --attach. Pictures are mass_function.svg, with its values in mass_function.ecsv,
+/// projection.png and, with --finder adaptahop, dendrogram.svg. Columns are named fof_halo_*, with other finders halo_*.
 ///
 /// With --finder adaptahop each subhalo has a row, too, with its parent (a row, -1 for none), its host and its
 /// level. The members of a row include those of all nested subhalos. labels.npy has the smallest structure of each

@@ -8,8 +8,8 @@ use crate::grid::{GridCells, parse};
 /// Interpolate values given at some points to other points.
 ///
 /// FILE has the source points, VALUES a row of one or more numbers for each of them, and TARGETS the points at which
-/// to interpolate. With --values-columns, FILE is a table that also has the values, and VALUES is left out. With --grid,
-/// TARGETS is left out.
+/// to interpolate. With --values-columns, FILE is a table that also has the values, and VALUES is left out. With
+/// --grid, TARGETS is left out.
 ///
 /// The method mls fits a polynomial to the neighbours of each target (moving least squares), and reproduces
 /// polynomials up to its degree. If the positions of the neighbours do not determine the polynomial, for example on a

@@ -22,8 +22,8 @@ pub struct Points {
     pub columns: Vec<String>,
     /// Skip rows of a table with missing coordinates
     ///
-    /// Missing values are NaN, nulls of Parquet tables, and in text empty fields, NA, N/A, null, None and --. Skipped rows have the label -1, so that
-    /// labels and rows of the file correspond.
+    /// Missing values are NaN, nulls of Parquet tables, and in text empty fields, NA, N/A, null, None and --. Skipped
+    /// rows have the label -1, so that labels and rows of the file correspond.
     #[arg(long)]
     pub skip_missing: bool,
     /// Side of the periodic box, in the coordinates' unit [default: open boundaries]

@@ -40,7 +40,7 @@ pub fn text(command: &Command, matches: &ArgMatches) -> String {
     text
 }
 
-/// Returns the value of an argument; `None` if it has none.
+/// Returns the value of an argument; `None` if it was neither given nor has a default.
 fn value(arg: &Arg, matches: &ArgMatches) -> Option<Value> {
     let id = arg.get_id().as_str();
     if !arg.get_action().takes_values() {

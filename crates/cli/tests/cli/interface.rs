@@ -1,4 +1,4 @@
-//! What all commands share: help, completions, manual pages, verbosity, messages about arguments, closed pipes.
+//! Features of all commands: help, completions, manual pages, verbosity, messages about arguments, closed pipes.
 
 use std::fs;
 use std::io::Read as _;
