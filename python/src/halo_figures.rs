@@ -3,7 +3,7 @@
 use ropewalk::Result;
 use ropewalk::halo::{MassFunction, Profile, Universe};
 use ropewalk::units::{Factors, Quantity, UnitSystem};
-use ropewalk_pipeline::{HaloName, Pipeline};
+use ropewalk_pipeline::{HaloName, Pipeline, SuitableFits, TINKER, WARREN};
 use ropewalk_plot::{AxisUnits, ProfilePanel, Style};
 use ropewalk_table::{Catalog, ExpectedMassFunction, MassCounts};
 
@@ -17,6 +17,7 @@ pub struct HaloFigures {
     profiles: Vec<(HaloName, Profile, Option<f64>)>,
     /// `true` if the particles are all matter of the volume and have masses, as expected mass functions require.
     is_comparable: bool,
+    fits: SuitableFits,
     /// The factors to the units of axes: the requested units, or comoving Mpc/h. `None` if units are unknown.
     factors: Option<Factors>,
     pub units: AxisUnits,
@@ -41,6 +42,7 @@ impl HaloFigures {
             period: pipeline.period(),
             profiles,
             is_comparable,
+            fits: pipeline.suitable_fits(),
             factors,
             units: if pipeline.counts_particles() { units.counting_particles() } else { units },
             universe,
@@ -63,17 +65,15 @@ impl HaloFigures {
             let points = masses.iter().zip(numbers).map(|(&mass, number)| [mass, number]).collect();
             Ok(ExpectedMassFunction { name: name.into(), points })
         };
-        Ok(vec![
-            curve("Warren et al. 2006", MassFunction::Warren2006)?,
-            curve("Tinker et al. 2008, 200m", MassFunction::Tinker2008)?,
-        ])
+        Ok(vec![curve(WARREN, MassFunction::Warren2006)?, curve(TINKER, MassFunction::Tinker2008)?])
     }
 
     /// Draws the mass function, with the expected ones if they are known.
     pub fn mass_function(&self, title: &str, style: Style) -> Result<Vec<u8>> {
         let measured = MassCounts::new(&self.catalog, self.volume);
         // Without cosmology or units there are no expected curves.
-        let curves = if self.is_comparable { self.expected(&measured).unwrap_or_default() } else { vec![] };
+        let curves =
+            if self.is_comparable { self.fits.choose(&self.expected(&measured).unwrap_or_default()) } else { vec![] };
         let (counts, lines) = match &self.factors {
             Some(factors) => (measured.in_units(factors), curves.iter().map(|curve| curve.in_units(factors)).collect()),
             None => (measured, curves),

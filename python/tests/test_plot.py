@@ -147,9 +147,9 @@ def test_a_mass_function(catalog: ropewalk.HaloCatalog) -> None:
 def test_profiles(catalog: ropewalk.HaloCatalog) -> None:
     shown = texts(plot.profiles(catalog))
     tags = catalog["fof_halo_tag"]
-    assert f"1: halo {tags[0]}" in shown and f"2: halo {tags[1]}" in shown and "R200c" in shown
+    assert f"halo 0 (tag {tags[0]})" in shown and f"halo 1 (tag {tags[1]})" in shown and "R200c" in shown
     one = texts(plot.profiles(catalog, 1))
-    assert f"halo {tags[1]}" in one and f"halo {tags[0]} " not in one
+    assert f"halo 1 (tag {tags[1]})" in one and "halo 0 (tag" not in one
     with pytest.raises(ValueError, match="halo 2 has no profile; 2 halos have one"):
         plot.profiles(catalog, [0, 2])
     with pytest.raises(IndexError, match="there is no halo -999"):
@@ -161,7 +161,7 @@ def test_profiles(catalog: ropewalk.HaloCatalog) -> None:
 def test_a_projection(catalog: ropewalk.HaloCatalog) -> None:
     x = sample.mock_halos(N, box_size=SIDE)
     figure = plot.projection(x, catalog)
-    assert size(figure.png()) == (1240, 1130) and f"5,000 particles, {len(catalog)} halos, redshift 0" in texts(figure)
+    assert size(figure.png()) == (1310, 1190) and f"5,000 particles, {len(catalog)} halos, redshift 0" in texts(figure)
     assert "x" in texts(figure) and "Mpc" in texts(figure)
     # The picture of a slab has the particles of the slab only, also across the faces of the box.
     shifted = (x + [0, 0, 4]) % SIDE

@@ -3,7 +3,7 @@
 use ropewalk::halo::{MassFunction, Particles, Universe};
 use ropewalk::units::{Factors, Quantity};
 use ropewalk_io::{Masses, Snapshot};
-use ropewalk_pipeline::Pipeline;
+use ropewalk_pipeline::{Pipeline, TINKER, WARREN};
 use ropewalk_plot::{AxisUnits, PictureFormat, Projection, Style};
 use ropewalk_table::Catalog;
 use ropewalk_table::columns::{Meta, write_ecsv};
@@ -19,10 +19,6 @@ use super::text::{grouped, short};
 const NOT_3D: &str = "points must have three coordinates";
 /// The file with the values of the mass function.
 const MASS_TABLE: &str = "mass_function.ecsv";
-
-/// The names of the expected mass functions in the table.
-const WARREN: &str = "Warren et al. 2006";
-const TINKER: &str = "Tinker et al. 2008, 200m";
 
 /// The pictures. The files of each are in the order of [`PictureFormat::ALL`].
 #[derive(Clone, Copy, Debug)]
@@ -248,7 +244,7 @@ pub fn mass_function(
         remarks.push(format!("no expected mass functions: {why}"));
         vec![]
     });
-    let shown = shown_fits(args, pipeline, &curves);
+    let shown = pipeline.suitable_fits().choose(&curves);
     let (counts, lines) = match factors {
         Some(factors) => (measured.in_units(factors), shown.iter().map(|curve| curve.in_units(factors)).collect()),
         None => (measured.clone(), shown),
@@ -259,19 +255,6 @@ pub fn mass_function(
     let columns = in_units(args, pipeline, &columns, pipeline.universe().known_units(), meta)?;
     write_ecsv(&mut table, &columns.columns, columns.units, &columns.meta)?;
     Ok(vec![(Picture::MassFunction.file(args), picture), (MASS_TABLE, table)])
-}
-
-/// Returns the expected mass functions that suit the finder, with the definition of halos that each is for. The fit of
-/// Warren et al. is for friends of friends with a linking length of 0.2 mean separations.
-fn shown_fits(args: &Args, pipeline: &Pipeline<'_>, curves: &[ExpectedMassFunction]) -> Vec<ExpectedMassFunction> {
-    let separations = pipeline.scales().separations;
-    let is_fof = args.finder == args::Finder::Fof && separations.is_none_or(|b| (0.15..=0.25).contains(&b));
-    let named = |curve: &ExpectedMassFunction| {
-        let of_groups = curve.name == WARREN;
-        let name = if of_groups { "Warren et al. 2006 (FOF, b = 0.2)" } else { "Tinker et al. 2008 (SO, 200m)" };
-        (is_fof || !of_groups).then(|| ExpectedMassFunction { name: name.into(), points: curve.points.clone() })
-    };
-    curves.iter().filter_map(named).collect()
 }
 
 /// Describes the number of halos of a catalogue and, after a comma, that of its subhalos, if there are any.

@@ -62,6 +62,7 @@ mod halo_rows;
 mod shared;
 mod spanning_tree;
 mod state;
+mod suitable_fits;
 mod particle_types;
 mod shared_state;
 
@@ -78,6 +79,7 @@ pub use particle_sets::ParticleSets;
 pub use particles::particles_of;
 pub use state::Pipeline;
 use state::with_particles;
+pub use suitable_fits::{SuitableFits, TINKER, WARREN};
 
 use group_set::OnDevice;
 use ropewalk::cluster::Fof;
