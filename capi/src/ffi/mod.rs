@@ -13,9 +13,6 @@ mod ranks;
 mod spheres;
 mod tree;
 
-#[cfg(test)]
-pub(crate) use self::{clusters::*, mesh::*, spheres::*, tree::*};
-
 use std::cell::RefCell;
 use std::ffi::{CStr, CString, c_char, c_int};
 use std::panic::{AssertUnwindSafe, catch_unwind};
