@@ -27,7 +27,7 @@ fn sample(count: u64) -> Vec<Row> {
 
 /// Prints FNV-1a of 64-bit numbers.
 fn print(name: &str, numbers: impl IntoIterator<Item = u64>) {
-    let add = |state: u64, number| (state ^ number).wrapping_mul(0x100_0000_01b3);
+    let add = |state: u64, number: u64| (state ^ number).wrapping_mul(0x100_0000_01b3);
     println!("{name} {:016x}", numbers.into_iter().fold(0xcbf2_9ce4_8422_2325, add));
 }
 
