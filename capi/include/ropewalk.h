@@ -1,14 +1,14 @@
 /*
  * Halos and clusters of the particles of a running simulation: friends of friends, HOP, DBSCAN, a catalogue of halos,
- * and overdense spheres. ropewalk_points.h has searches and clusters of points in 1 to 10 dimensions, ropewalk_mesh.h
- * rays on triangle meshes, and ropewalk.hpp the interface in C++17.
+ * and overdense spheres. Searches and clusters of points in 1 to 10 dimensions are in ropewalk_points.h. Rays on
+ * triangle meshes are in ropewalk_mesh.h, and ropewalk.hpp is the interface in C++17.
  *
  * Each rank passes its own particles, as they are in memory, and gets a label for each of them, in the same order.
  * Labels and halos are those that one process finds among the particles of all ranks, for any number of ranks. The
  * particles are not written to, and must not change during a call.
  *
- * Ranks: ropewalk_fof, ropewalk_hop and ropewalk_dbscan are collective. All ranks of the communicator call them, in the same order
- * and with the same options. An error on one rank is an error on all ranks, with three exceptions:
+ * Ranks: ropewalk_fof, ropewalk_hop and ropewalk_dbscan are collective. All ranks of the communicator call them, in the
+ * same order and with the same options. An error on one rank is an error on all ranks, with three exceptions:
  *
  * - an invalid communicator (a rank that is not below its size, a function that is NULL) is an error on that rank
  *   only
@@ -165,8 +165,8 @@ typedef struct ropewalk_fof_options {
     double softening;
 } ropewalk_fof_options;
 
-/* Options of HOP (Eisenstein and Hut 1998). Densities are in units of the mean density: the mass of the particles of all
-   ranks over the volume of the periodic box, or in open space of the box around them. */
+/* Options of HOP (Eisenstein and Hut 1998). Densities are in units of the mean density. That is the mass of the particles
+   of all ranks over the volume of the periodic box; in open space, of the box around them. */
 typedef struct ropewalk_hop_options {
     /* The density to which halos extend, positive. 80 is usual. */
     double delta_outer;
@@ -174,8 +174,8 @@ typedef struct ropewalk_hop_options {
     double delta_saddle;
     /* A group needs a particle of at least this density. 0 means 3 delta_outer. */
     double delta_peak;
-    /* The numbers of neighbours, the particle itself included, of the density (0 means 64) and of a hop (0 means 64),
-       and the number of neighbours by which groups meet (0 means 4). */
+    /* The number of neighbours, the particle itself included, of the density; that of a hop; and the number of
+       neighbours by which groups meet. 0 means 64, 64 and 4. */
     uint64_t n_density;
     uint64_t n_hop;
     uint64_t n_merge;
@@ -257,8 +257,8 @@ const uint8_t *ropewalk_result_core(const ropewalk_result *result);
 /* The density of each particle in units of the mean density, for HOP; NULL for other functions. */
 const double *ropewalk_result_density(const ropewalk_result *result);
 
-/* The membership probability of each point, from 0 to 1, and its outlier score (GLOSH), from 0 to 1, for HDBSCAN*; NULL
-   for other functions. Noise has a probability of 0. */
+/* The membership probability of each point and its outlier score (GLOSH), both from 0 to 1, for HDBSCAN*. Noise has a
+   probability of 0. NULL for other functions. */
 const double *ropewalk_result_probabilities(const ropewalk_result *result);
 const double *ropewalk_result_outlier_scores(const ropewalk_result *result);
 

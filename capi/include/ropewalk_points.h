@@ -77,7 +77,7 @@ int ropewalk_tree_query_count(const ropewalk_tree *tree, const ropewalk_points *
 int ropewalk_tree_nearest(const ropewalk_tree *tree, const ropewalk_points *centers, uint64_t k, double max_distance,
                           ropewalk_lists **lists);
 
-/* What a visitor returns: continue with the next point of this centre, or with the next centre, or end the call. */
+/* Results of a visitor: continue with the next point of this centre, or with the next centre, or end the call. */
 enum { ROPEWALK_CONTINUE = 0, ROPEWALK_NEXT_CENTER = 1, ROPEWALK_STOP = 2 };
 
 /*
@@ -119,7 +119,7 @@ typedef struct ropewalk_points_dbscan_options {
     double eps;
     /* The minimum number of points within eps of a core point, itself included. 0 is an error. */
     uint64_t min_samples;
-    /* As for ropewalk_tree_build, each side at least twice eps. */
+    /* The periodic box, as for ropewalk_tree_build. Each side must be at least twice eps. */
     const double *box_size;
 } ropewalk_points_dbscan_options;
 
@@ -150,7 +150,7 @@ typedef struct ropewalk_hdbscan_options {
     uint32_t cluster_selection;
     /* Any value but 0 allows a single cluster of all points. */
     uint32_t allow_single_cluster;
-    /* As for ropewalk_tree_build. */
+    /* The periodic box, as for ropewalk_tree_build. */
     const double *box_size;
 } ropewalk_hdbscan_options;
 
