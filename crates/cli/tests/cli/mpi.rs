@@ -10,7 +10,7 @@ use zip::ZipArchive;
 
 use crate::data::root;
 use crate::mpirun::mpirun;
-use crate::program::{Scratch, halos, run, sample};
+use crate::program::{Scratch, halos, run, sample, without_progress};
 
 /// The numbers of ranks to run with, up to `most`: 1, 2 and 3, or those of the variable `ROPEWALK_RANKS`.
 fn numbers_of_ranks(most: usize) -> Vec<usize> {
@@ -28,6 +28,7 @@ fn many(ranks: usize, seconds: u32, arguments: &[&str]) -> Output {
 fn succeeds(ranks: usize, arguments: &[&str]) -> String {
     let output = many(ranks, 300, arguments);
     let [out, err] = [output.stdout, output.stderr].map(|bytes| String::from_utf8(bytes).unwrap());
+    let err = without_progress(&err);
     assert!(output.status.success() && err.is_empty(), "{ranks} ranks: {}, {err}", output.status);
     out
 }
@@ -227,7 +228,7 @@ fn members_that_cannot_be_written_end_all_ranks() {
         .args(options)
         .output()
         .unwrap();
-    let said = String::from_utf8(output.stderr).unwrap();
+    let said = without_progress(&String::from_utf8(output.stderr).unwrap());
     let line = said.lines().next().unwrap();
     assert!(line.starts_with("rank 0: ") && line.contains("members.npz: cannot be written"), "{said}");
     assert!(!output.status.success() && output.status.code() != Some(124) && output.stdout.is_empty());

@@ -88,7 +88,7 @@ pub fn run<A: AsRef<OsStr>>(arguments: impl IntoIterator<Item = A>) -> Output {
 }
 
 /// Removes the lines on progress, which a slow machine prints every ten seconds.
-fn without_progress(stderr: &str) -> String {
+pub fn without_progress(stderr: &str) -> String {
     stderr.split_inclusive('\n').filter(|line| !line.starts_with("progress: ")).collect()
 }
 
