@@ -15,7 +15,7 @@ use rayon::prelude::*;
 
 use crate::cancel::{CallFlags, check};
 use crate::memory::{collected, with_capacity, zeroed};
-use crate::phases::{LoopProgress, begin_loop};
+use crate::phases::{ObservedLoop, begin_loop};
 pub use parts::fold_tasks;
 pub(crate) use parts::{Part, for_parts};
 pub(crate) use scratch_pool::ScratchPool;
@@ -27,7 +27,7 @@ pub(crate) fn for_tasks(n: usize, size: usize, task: &(dyn Fn(Range<usize>) + Sy
     let progress = begin_loop(tasks);
     (0..tasks).into_par_iter().for_each(|at| {
         flags.during(|| task(at * size..((at + 1) * size).min(n)));
-        progress.iter().for_each(LoopProgress::end_task);
+        progress.iter().for_each(ObservedLoop::end_task);
     });
 }
 

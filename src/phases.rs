@@ -112,20 +112,31 @@ impl LoopProgress {
         let total = tasks.load(Relaxed);
         LoopState { number: loops.load(Relaxed), done: ended.load(Relaxed).min(total), total }
     }
+}
 
+/// A loop that is observed. Until it is dropped, other loops of its thread are not: they are within its tasks.
+pub(crate) struct ObservedLoop(LoopProgress);
+
+impl ObservedLoop {
     /// Counts a task that ended.
     pub(crate) fn end_task(&self) {
-        self.0.ended.fetch_add(1, Relaxed);
+        self.0.0.ended.fetch_add(1, Relaxed);
     }
 }
 
-/// Begins a loop of `tasks` tasks. Returns its progress, if loops of this thread are observed.
-pub(crate) fn begin_loop(tasks: usize) -> Option<LoopProgress> {
-    let observer = OBSERVER.with_borrow(Option::clone)?;
+impl Drop for ObservedLoop {
+    fn drop(&mut self) {
+        OBSERVER.set(Some(self.0.clone()));
+    }
+}
+
+/// Begins a loop of `tasks` tasks, if loops of this thread are observed.
+pub(crate) fn begin_loop(tasks: usize) -> Option<ObservedLoop> {
+    let observer = OBSERVER.take()?;
     observer.0.ended.store(0, Relaxed);
     observer.0.tasks.store(tasks as u64, Relaxed);
     observer.0.loops.fetch_add(1, Relaxed);
-    Some(observer)
+    Some(ObservedLoop(observer))
 }
 
 /// The previous observer, restored even if the work panics.
@@ -160,6 +171,12 @@ mod tests {
 
     #[test]
     fn loops_are_counted_one_after_the_other() {
+        count_loops();
+        // Tasks may run on the thread of the call if that is one of the pool.
+        rayon::ThreadPoolBuilder::new().num_threads(1).build().unwrap().install(count_loops);
+    }
+
+    fn count_loops() {
         let progress = LoopProgress::new();
         assert_eq!(progress.state(), LoopState::default());
         progress.observe(|| {

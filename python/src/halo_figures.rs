@@ -1,11 +1,11 @@
 //! The data of a catalogue that figures show, and the figures that need more than the catalogue.
 
 use ropewalk::Result;
-use ropewalk::halo::{MassFunction, Profile, Universe};
+use ropewalk::halo::{Profile, Universe};
 use ropewalk::units::{Factors, Quantity, UnitSystem};
-use ropewalk_pipeline::{HaloName, Pipeline, SuitableFits, TINKER, WARREN};
+use ropewalk_pipeline::{HaloName, Pipeline, SuitableFits, expected_mass_functions};
 use ropewalk_plot::{AxisUnits, ProfilePanel, Style};
-use ropewalk_table::{Catalog, ExpectedMassFunction, MassCounts};
+use ropewalk_table::{Catalog, MassCounts};
 
 /// The data of a catalogue that figures show, in the units of the particles.
 pub struct HaloFigures {
@@ -49,31 +49,15 @@ impl HaloFigures {
         }
     }
 
-    /// Returns the expected mass functions in the range of the measured masses.
-    fn expected(&self, measured: &MassCounts) -> Result<Vec<ExpectedMassFunction>> {
-        let (Some(&lightest), Some(&heaviest)) = (measured.masses().last(), measured.masses().first()) else {
-            return Ok(vec![]);
-        };
-        // The masses extend slightly beyond both ends and include the edges of the bins.
-        let (from, to) = (0.7 * lightest, 2.0 * heaviest);
-        let mut masses: Vec<f64> = (0..=100).map(|i| from * (to / from).powf(f64::from(i) / 100.0)).collect();
-        masses.extend(measured.edges());
-        masses.sort_by(f64::total_cmp);
-        masses.dedup();
-        let curve = |name: &str, function| -> Result<ExpectedMassFunction> {
-            let numbers = self.universe.halos_above(&masses, function)?;
-            let points = masses.iter().zip(numbers).map(|(&mass, number)| [mass, number]).collect();
-            Ok(ExpectedMassFunction { name: name.into(), points })
-        };
-        Ok(vec![curve(WARREN, MassFunction::Warren2006)?, curve(TINKER, MassFunction::Tinker2008)?])
-    }
-
     /// Draws the mass function, with the expected ones if they are known.
     pub fn mass_function(&self, title: &str, style: Style) -> Result<Vec<u8>> {
         let measured = MassCounts::new(&self.catalog, self.volume);
         // Without cosmology or units there are no expected curves.
-        let curves =
-            if self.is_comparable { self.fits.choose(&self.expected(&measured).unwrap_or_default()) } else { vec![] };
+        let curves = if self.is_comparable {
+            self.fits.choose(&expected_mass_functions(&self.universe, &measured).unwrap_or_default())
+        } else {
+            vec![]
+        };
         let (counts, lines) = match &self.factors {
             Some(factors) => (measured.in_units(factors), curves.iter().map(|curve| curve.in_units(factors)).collect()),
             None => (measured, curves),

@@ -56,7 +56,7 @@ use clap::error::ErrorKind;
 use args::Args;
 use config::ParseError;
 use failure::{Failure, one_line};
-use stdout::{Closed, print};
+use stdout::{Closed, print, say};
 use threads::start_threads;
 
 /// Runs the program on the arguments that it was started with.
@@ -64,7 +64,7 @@ pub fn main() -> ExitCode {
     let args = match config::parse(std::env::args_os().collect()) {
         Ok(args) => args,
         Err(ParseError::File(message)) => {
-            eprintln!("error: {}", one_line(&message));
+            say(&format!("error: {}\n", one_line(&message)));
             return ExitCode::from(2);
         }
         Err(ParseError::Clap(error)) => return help_or_error(&error),
@@ -75,7 +75,7 @@ pub fn main() -> ExitCode {
         return across::mpi::main(&args);
         #[cfg(not(feature = "mpi"))]
         {
-            eprintln!("error: --mpi: this ropewalk was built without MPI; build it with --features mpi");
+            say("error: --mpi: this ropewalk was built without MPI; build it with --features mpi\n");
             return ExitCode::FAILURE;
         }
     }
@@ -85,7 +85,7 @@ pub fn main() -> ExitCode {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) if error.is::<Closed>() => ExitCode::SUCCESS,
         Err(error) => {
-            eprintln!("error: {}", one_line(&option_names::error(&error.to_string(), &args.command)));
+            say(&format!("error: {}\n", one_line(&option_names::error(&error.to_string(), &args.command))));
             ExitCode::FAILURE
         }
     }
@@ -95,16 +95,16 @@ pub fn main() -> ExitCode {
 fn help_or_error(error: &clap::Error) -> ExitCode {
     // Without arguments: the help, as for `ropewalk -h`.
     if error.kind() == ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand {
-        eprint!("{}", error.render());
+        say(&error.render().to_string());
         return ExitCode::from(2);
     }
     if error.use_stderr() {
-        eprintln!("{}", usage::message(error));
+        say(&format!("{}\n", usage::message(error)));
         return ExitCode::from(2);
     }
     match error.print() {
         Err(error) if error.kind() != std::io::ErrorKind::BrokenPipe => {
-            eprintln!("error: standard output: {error}");
+            say(&format!("error: standard output: {error}\n"));
             ExitCode::FAILURE
         }
         _ => ExitCode::SUCCESS,

@@ -11,6 +11,7 @@ use serde_json::Value;
 
 use crate::memory::MEMORY;
 use crate::progress::{Bytes, Source, show};
+use crate::stdout::say;
 use crate::verbosity::{is_quiet, is_verbose};
 
 /// The phases so far: name, time, and peak memory in bytes.
@@ -63,7 +64,7 @@ impl Phases {
         let (result, steps) = timed(|| self.time(name, work));
         drop(shown);
         let bytes = MEMORY.peak();
-        eprint!("{}", details(name, start.elapsed(), bytes, &steps));
+        say(&details(name, start.elapsed(), bytes, &steps));
         result
     }
 

@@ -1,9 +1,9 @@
 //! The pictures of `ropewalk halos`, and their titles.
 
-use ropewalk::halo::{MassFunction, Particles, Universe};
+use ropewalk::halo::{Particles, Universe};
 use ropewalk::units::{Factors, Quantity};
 use ropewalk_io::{Masses, Snapshot};
-use ropewalk_pipeline::{Pipeline, TINKER, WARREN};
+use ropewalk_pipeline::{Pipeline, expected_mass_functions};
 use ropewalk_plot::{AxisUnits, PictureFormat, Projection, Style};
 use ropewalk_table::Catalog;
 use ropewalk_table::columns::{Meta, write_ecsv};
@@ -303,19 +303,5 @@ fn expected(
     if snapshot.masses == Masses::Unknown {
         return Err("the snapshot has no masses".into());
     }
-    let (Some(&lightest), Some(&heaviest)) = (measured.masses().last(), measured.masses().first()) else {
-        return Ok(vec![]);
-    };
-    // The masses extend slightly beyond both ends and include the edges of the table's bins.
-    let (from, to) = (0.7 * lightest, 2.0 * heaviest);
-    let mut masses: Vec<f64> = (0..=100).map(|i| from * (to / from).powf(f64::from(i) / 100.0)).collect();
-    masses.extend(measured.edges());
-    masses.sort_by(f64::total_cmp);
-    masses.dedup();
-    let curve = |name: &str, function| -> Result<ExpectedMassFunction, String> {
-        let numbers = universe.halos_above(&masses, function).map_err(|error| error.to_string())?;
-        let points = masses.iter().zip(numbers).map(|(&mass, number)| [mass, number]).collect();
-        Ok(ExpectedMassFunction { name: name.into(), points })
-    };
-    Ok(vec![curve(WARREN, MassFunction::Warren2006)?, curve(TINKER, MassFunction::Tinker2008)?])
+    expected_mass_functions(universe, measured).map_err(|error| error.to_string())
 }

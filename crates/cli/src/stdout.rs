@@ -18,9 +18,14 @@ pub fn print(text: &str) -> Result<(), Failure> {
 /// Prints the report of a run whose result goes to standard output: to standard error, but not with `--quiet`.
 pub fn print_beside(report: &str) {
     if !is_quiet() {
-        // If the report cannot be printed, there is no other place for it.
-        _ = io::stderr().write_all(report.as_bytes());
+        say(report);
     }
+}
+
+/// Prints to standard error, which may be closed.
+pub fn say(text: &str) {
+    // If the text cannot be printed, there is no other place for it.
+    _ = io::stderr().write_all(text.as_bytes());
 }
 
 /// Returns the name of a file in reports; `standard output` for `-`.

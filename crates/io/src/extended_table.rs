@@ -63,10 +63,20 @@ impl ExtendedTable {
         guarded(|| {
             let mut notes = vec![];
             let content = match kind_of_table(&path)? {
-                TableKind::Text => Content::Cells(text::read_cells(&path)?),
+                TableKind::Text => {
+                    let (cells, has_metadata) = text::read_cells(&path)?;
+                    if has_metadata {
+                        notes.push("the metadata in the header of the input is left out".into());
+                    }
+                    Content::Cells(cells)
+                }
                 #[cfg(feature = "parquet")]
                 TableKind::Parquet if format == TableFormat::Parquet => {
-                    Content::Parquet(Box::new(parquet::ParquetFile::open(&path)?))
+                    let file = parquet::ParquetFile::open(&path)?;
+                    if file.has_descriptions() {
+                        notes.push("units and descriptions of columns of the input are left out".into());
+                    }
+                    Content::Parquet(Box::new(file))
                 }
                 #[cfg(feature = "parquet")]
                 TableKind::Parquet => {
@@ -125,7 +135,7 @@ impl ExtendedTable {
         Self { path, format, rows, content, notes }
     }
 
-    /// Returns notes about columns that are left out.
+    /// Returns notes about columns and metadata that are left out.
     pub fn notes(&self) -> &[String] {
         &self.notes
     }

@@ -79,7 +79,7 @@ pub use particle_sets::ParticleSets;
 pub use particles::particles_of;
 pub use state::Pipeline;
 use state::with_particles;
-pub use suitable_fits::{SuitableFits, TINKER, WARREN};
+pub use suitable_fits::{SuitableFits, expected_mass_functions};
 
 use group_set::OnDevice;
 use ropewalk::cluster::Fof;

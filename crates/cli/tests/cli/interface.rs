@@ -86,6 +86,18 @@ fn quiet_and_verbose() {
     assert!(output.stderr.lines().nth(phase + 1).unwrap().starts_with("  bounds: "), "{}", output.stderr);
     assert!(output.stderr.contains("\nwritten: standard output\n"), "{}", output.stderr);
     assert_eq!(run(&["-", "-v", "-q"]).status, 2);
+    // Messages that cannot be printed do not end the run.
+    if let Ok(full) = std::fs::File::create("/dev/full") {
+        let run = |arguments: &[&str]| {
+            let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_ropewalk"));
+            let full = full.try_clone().unwrap();
+            command.args(arguments).stdout(std::process::Stdio::null()).stderr(full).status().unwrap().code()
+        };
+        let out = labels.to_str().unwrap();
+        assert_eq!(run(&[&command[..], &[out, "-v"]].concat()), Some(0));
+        assert_eq!(run(&["info", "missing.csv"]), Some(1));
+        assert_eq!(run(&["info"]), Some(2));
+    }
 }
 
 #[test]

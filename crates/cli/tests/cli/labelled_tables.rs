@@ -69,9 +69,10 @@ fn text_tables_keep_their_cells() {
     // Enhanced CSV keeps units.
     files.dbscan(&files.of("out.ecsv"), &files.of("again.csv"));
     assert_eq!(last_cells(&files.text("again.csv")), ["cluster_label", "0", "0", "-1", "-1"]);
-    let unit = "# %ECSV 1.0\n# ---\n# datatype:\n# - {name: x, unit: kpc, datatype: float64}\n# - {name: y, unit: kpc, datatype: float64}\nx y\n1.5 2\n1.5 2\n";
+    let unit = "# %ECSV 1.0\n# ---\n# datatype:\n# - {name: x, unit: kpc, datatype: float64}\n# - {name: y, unit: kpc, datatype: float64}\n# meta: !!omap\n# - {box_size: 10.0}\nx y\n1.5 2\n1.5 2\n";
     let unit = files.scratch.write("unit.ecsv", unit).display().to_string();
-    files.dbscan(&unit, &files.of("unit_out.ecsv"));
+    let printed = files.dbscan(&unit, &files.of("unit_out.ecsv"));
+    assert!(printed.contains("unit_out.ecsv: the metadata in the header of the input is left out"), "{printed}");
     assert!(files.text("unit_out.ecsv").contains("{name: x, unit: kpc, datatype: float64}"));
 }
 

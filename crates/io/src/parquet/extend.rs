@@ -74,6 +74,12 @@ impl ParquetFile {
         self.fields().iter().map(|field| field.name().to_string()).collect()
     }
 
+    /// Returns `true` if astropy has described the columns, as by units. A copy has no such descriptions.
+    pub(crate) fn has_descriptions(&self) -> bool {
+        let entries = self.metadata.file_metadata().key_value_metadata();
+        entries.is_some_and(|entries| entries.iter().any(|entry| entry.key == ASTROPY))
+    }
+
     pub(crate) fn rows(&self) -> usize {
         self.metadata.row_groups().iter().map(|group| group.num_rows() as usize).sum()
     }

@@ -13,11 +13,14 @@ use crate::text::layout::Layout;
 use crate::text::lines::{Lines, Record};
 use crate::text::values::{is_missing, is_whole, number};
 
-/// Reads all columns of a table. Columns without names are called `column_1`, `column_2` and so on.
-pub(crate) fn read_cells(path: &Path) -> Result<Vec<Cells>> {
+/// Reads all columns of a table. Columns without names are called `column_1`, `column_2` and so on. Also returns `true`
+/// if the header of an enhanced CSV table has metadata, which is left out.
+pub(crate) fn read_cells(path: &Path) -> Result<(Vec<Cells>, bool)> {
     let refuse = |message: String| Error::file(path, message);
     let layout = Layout::read(path)?;
-    let units = ecsv::units(layout.header.as_deref().unwrap_or_default());
+    let header = layout.header.as_deref().unwrap_or_default();
+    let has_metadata = header.iter().any(|(path, _)| path.first().is_some_and(|key| key == "meta"));
+    let units = ecsv::units(header);
     let name = |column: usize| layout.names.get(column).cloned().unwrap_or_else(|| format!("column_{}", column + 1));
     let new = |column: usize| {
         let mut cells = Cells::new(name(column), CellKind::Text);
@@ -45,7 +48,7 @@ pub(crate) fn read_cells(path: &Path) -> Result<Vec<Cells>> {
     for cells in &mut columns {
         cells.kind = kind(cells);
     }
-    Ok(columns)
+    Ok((columns, has_metadata))
 }
 
 /// Returns `true` if a cell has no value.
