@@ -3,8 +3,8 @@
 
     python3 benches/hdf5_reading.py target/release/ropewalk FOLDER [--gigabytes 2] [--times 3]
 
-Writes FOLDER/large.hdf5 if it does not exist: clustered positions and velocities in single precision, shuffled ids of 64 bits,
-masses; gzip and shuffle, chunks of 65,536 rows. `ropewalk convert` also writes what it has read to /dev/null, which is a
+Writes FOLDER/large.hdf5 if it does not exist. The file has clustered positions and velocities in single precision, shuffled ids
+of 64 bits, and masses. Its chunks of 65,536 rows are compressed by shuffle and gzip. `ropewalk convert` also writes what it has read to /dev/null, which is a
 disadvantage. Both programs run in turns in separate processes. The best time and the memory peak of each are reported. Requires
 h5py and numpy.
 """

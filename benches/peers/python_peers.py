@@ -2,8 +2,8 @@
 """Times ropewalk and Python libraries on the same file, in the same run, with the same number of threads, and compares their
 results.
 
-Each library runs in a separate process, so that its memory peak can be measured, and does one repetition on each request. ropewalk
-is the Rust program of this folder with --serve. Repetitions are interleaved (A B C A B C ...), so that drift of the machine affects
+Each library runs in a separate process, so that its memory peak can be measured. The process does one repetition on each request.
+For ropewalk it is the Rust program of this folder with --serve. Repetitions are interleaved (A B C A B C ...), so that drift of the machine affects
 all libraries alike. See README.md.
 """
 

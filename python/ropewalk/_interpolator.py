@@ -112,8 +112,8 @@ class Interpolator:
         """Computes the gradient of a field at each target, which is the gradient of the polynomial fitted there.
 
         The gradient is 0 for degree 0. For a higher degree it is exact for polynomials of that degree, unless a nonzero polynomial of the
-        degree vanishes at all neighbours. Such a polynomial exists if the neighbours are in a plane and, for degree 2, if they are on any
-        quadric: a sphere, a cylinder, or in two dimensions a circle.
+        degree vanishes at all neighbours. Such a polynomial exists if the neighbours are in a plane. For degree 2 it also exists if they
+        are on a quadric, such as a sphere, a cylinder, or in two dimensions a circle.
 
         For neighbours on such a surface, values are reproduced, as `degrees` reports, but only the component of the gradient along the
         surface is exact. The component across the surface is not determined: it is 0 for a plane, and arbitrary for other surfaces. On a

@@ -544,8 +544,8 @@ def headers():
 
 
 def ids_of_some():
-    """Writes gas, dark matter and a star, close to each other: without ids of the star, with fractional ids, or with velocities of
-    the star that are missing or not finite."""
+    """Writes gas, dark matter and a star, close to each other, with one fault: the star has no id, ids are fractional, or the
+    velocity of the star is missing or not finite."""
     places = {0: [[1, 1, 0.5], [8, 8, 8]], 1: [[1, 1, 1], [1, 1, 2], [5, 5, 5]], 4: [[1, 1.5, 2]]}
 
     def make(name, change):

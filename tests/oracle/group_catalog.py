@@ -3,9 +3,9 @@
 
     python3 tests/oracle/group_catalog.py target/release/ropewalk data/p3m_64.gadget2
 
-The example program writes catalogues of friends of friends and of AdaptaHOP. Their groups and subhalos must be consistent with the
-ids of their members and with the snapshot, which this script reads independently. yt and pynbody must open the catalogues and find
-the same numbers in the same units. Needs numpy, h5py, yt and pynbody.
+The example program writes catalogues of friends of friends and of AdaptaHOP. Their groups and subhalos must agree with the
+ids of their members and with the snapshot, which this script reads independently. yt and pynbody must find the same numbers in the
+same units. Needs numpy, h5py, yt and pynbody.
 """
 
 import struct

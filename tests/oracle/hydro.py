@@ -12,13 +12,14 @@ black holes around dark matter particles. All types together have the mean densi
 The calculation shares no code with ropewalk. Friends of friends are the connected components of scipy's pairs. Other types join the
 halo of their nearest dark matter particle within the linking length. Spheres and structure are sums over sorted arrays. Compared are:
 
-- labels and ids of all types, total and per-type masses, M200c and R200c, spin, vmax, half-mass radius, axis ratios, the most connected
-  particle, density profiles and the mass function;
-- the group catalogue in GADGET-4's layout: numbers, masses, centres of mass, velocities and dispersions over linked and attached
-  particles, and the ids of both by type;
+- labels and ids of all types, and the most connected particle
+- total masses and masses by type, M200c and R200c, spin, vmax, half-mass radius, and axis ratios
+- density profiles and the mass function
+- the group catalogue in GADGET-4's layout: numbers, and over linked and attached particles masses, centres of mass, velocities and
+  dispersions, and ids by type
 - with `--attach none` the same for dark matter alone, and the statements of report, catalogue and group catalogue about particles left
-  out;
-- `--finder adaptahop`: halos of dark matter alone, spheres and profiles over all types;
+  out
+- `--finder adaptahop`: halos of dark matter alone, spheres and profiles over all types
 - a zoom snapshot, in which dark matter has three resolutions (types 1, 2 and 3): the contamination of each halo.
 
 `--python` calls the installed Python package and compares its arrays. With `-` for the program, only the package runs, and is

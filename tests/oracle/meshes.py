@@ -3,15 +3,15 @@
 
     python tests/oracle/meshes.py [--open3d]
 
-The script generates two closed meshes of about 100,000 triangles: a bumpy ball with triangles of all sizes, and machine-like parts
-(cylinders of long slivers, flat sides of many coplanar triangles). Their corners are multiples of 2^-20, so that rays aimed at a
+The script generates two closed meshes of about 100,000 triangles. One is a bumpy ball with triangles of all sizes. The other has
+machine-like parts: cylinders of long slivers, and flat sides of many coplanar triangles. Their corners are multiples of 2^-20, so that rays aimed at a
 corner or at the middle of an edge hit it exactly, also in 32 bits.
 
 Comparisons and tolerances:
 - First and any hits, with embreex and Open3D. Both compute in 32 bits: t (with directions shorter than 1) agrees within 2e-5.
   Coordinates are below 4, where such numbers are 2^-22 apart, and slanting triangles have errors of many times that. Rays that pass
-  an edge more closely may hit another triangle there, or none. A sample of the differing rays, and of others, is computed in exact
-  rational arithmetic over all triangles. ropewalk must agree, with t within 1e-12 (64 bits, and triangles seen edge-on).
+  an edge more closely may hit another triangle there, or none. For a sample of the differing rays, and of others, exact rational
+  arithmetic over all triangles decides. ropewalk must agree, with t within 1e-12 (64 bits, and triangles seen edge-on).
   Fewer than 1 in 1000 rays may differ, or 1 in 50 of those aimed at corners and edges, some of which pass between triangles in 32
   bits. ropewalk's own results in 32 and 64 bits must be equal.
 - All hits of rays in general position, with trimesh's own engine and libigl's, in 64 bits: the same triangles, t within 1e-9

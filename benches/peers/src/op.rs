@@ -15,8 +15,8 @@ pub enum Op {
     /// The k nearest points of positions between points, one by one in random order on one thread; without building
     /// the tree
     Nearest,
-    /// The density of each point, gathered from its k - 1 nearest, itself included, with a spline as wide as the k-th
-    /// distance; without building the tree
+    /// The density of each point, gathered from its k - 1 nearest, itself included. The spline is as wide as the k-th
+    /// distance. Building the tree is not timed
     Density,
     /// Friends of friends: a label for each point, including the tree
     Fof,

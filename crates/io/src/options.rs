@@ -18,8 +18,10 @@ use crate::epoch::Doubt;
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(default))]
 #[non_exhaustive]
 pub struct ReadOptions {
-    /// The particle types to read, numbered as in Gadget: 0 gas, 1 dark matter, 2 and 3 others (disk, bulge, or
-    /// tracers), 4 stars, 5 black holes or boundary, 6 neutrinos. If empty, all types are read.
+    /// The particle types to read, numbered as in Gadget. If empty, all types are read.
+    ///
+    /// 0 is gas, 1 dark matter, 4 stars, 5 black holes or boundary, and 6 neutrinos. 2 and 3 differ among codes: disk
+    /// and bulge, or tracers.
     ///
     /// Formats and tables without types ignore this. Tables store types in a column `type`, and archives of arrays in
     /// `types`, if all its values are types.
@@ -79,9 +81,11 @@ pub struct ReadOptions {
     /// Otherwise the box is not used, and [`Snapshot::notes`](crate::Snapshot::notes) says so.
     pub columns: Vec<String>,
     /// If `true`, rows of a table with a missing value in a column that is read are left out. If `false`, such a
-    /// value is an error. Missing values are NaN, nulls in coordinates of Parquet tables, and in text empty fields, `NA`, `N/A`, `NaN`, `null`, `None`, `--`, `?` and the
-    /// other words that pandas treats as missing. [`Snapshot::skipped`](crate::Snapshot::skipped) lists the rows that
-    /// are left out. For snapshots of simulations, `true` is an error.
+    /// value is an error. For snapshots of simulations, `true` is an error.
+    ///
+    /// Missing values are NaN and, in coordinates of Parquet tables, nulls. In text they are empty fields and the words
+    /// that pandas treats as missing, such as `NA`, `N/A`, `null`, `None`, `--` and `?`.
+    /// [`Snapshot::skipped`](crate::Snapshot::skipped) lists the rows that are left out.
     pub skip_missing: bool,
     /// The unit of the file's velocities, which overrides the unit that the file states. For Gadget files, `None`
     /// means that [`Snapshot::velocities`](crate::Snapshot::velocities) are in km/s, converted as described there.

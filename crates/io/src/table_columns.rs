@@ -1,6 +1,6 @@
 //! The roles of a table's columns, decided by their names: one rule for all formats.
 //!
-//! - names: `vx`, `vy`, `vz` are velocities; `id`, `mass` and `type` mean what they say. Case is ignored unless that is
+//! - names: `vx`, `vy`, `vz` are velocities, and `id`, `mass` and `type` mean what they say. Case is ignored unless that is
 //!   ambiguous, and so is a unit after the name, as in `x [kpc]`
 //! - coordinates: `x` and `y`, with `z` if there is one. Without these, longitude and latitude (`lon` and `lat`, or
 //!   `RA` and `DEC`), with `z`. Without these, all columns of numbers except those whose names exclude coordinates

@@ -138,7 +138,7 @@ impl<'a> TableWriter<'a> {
     /// Writes the table in the given format to `out`.
     ///
     /// # Errors
-    /// If `out` fails; if columns differ in length; if there are members, and the format is not HDF5. In HDF5, also
+    /// If `out` fails, if columns differ in length, or if there are members and the format is not HDF5. In HDF5, also
     /// if a name occurs twice or contains a slash, or if an entry has 64 kB or more.
     pub fn write(&self, mut out: impl Write + Send, format: TableFormat) -> Result<()> {
         if !self.members.is_empty() && format != TableFormat::Hdf5 {

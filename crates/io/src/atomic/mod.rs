@@ -25,9 +25,9 @@ const CANCEL_CHECK_BYTES: usize = 1 << 22;
 
 /// A file that appears under its name only when it is complete, and then replaces an existing file.
 ///
-/// A symbolic link is followed: the file that it points to is replaced, and the link stays. An existing path that is
-/// not a file, as `/dev/null`, `/dev/stdout` or a named pipe, is written to directly; so is a file that standard
-/// output goes to. The name `-` means standard output.
+/// A symbolic link is followed: the file that it points to is replaced, and the link stays. A path that is not a
+/// regular file, such as `/dev/null` or a named pipe, is written to directly, and so is a file that standard output
+/// goes to. The name `-` means standard output.
 ///
 /// ```
 /// use std::io::Write;

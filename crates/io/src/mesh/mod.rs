@@ -6,8 +6,8 @@
 //! - cost: one pass over the file, which is read whole
 //!
 //! Colours, normals, materials, lines and points are ignored, and so is a UTF-8 byte order mark before text. Notes
-//! name other content that is not read. This is up to 49 bytes after the triangles of binary STL, data after the last
-//! element of PLY or after the last value of its lines, and other lines of OBJ.
+//! name other content that is not read: up to 49 bytes after the triangles of binary STL, other lines of OBJ, and data
+//! after the last element of PLY or at the ends of its lines.
 //!
 //! STL has no separate vertices, so corners with equal coordinates are merged into one vertex. The solids of an STL
 //! file become one mesh, and so do the parts of an OBJ file. Vertices of OBJ keep the order of the file.
