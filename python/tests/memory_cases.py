@@ -16,7 +16,8 @@ from typing import Any
 
 import numpy as np
 
-# Loaded before the limit is set: under the limit, threads of OpenBLAS may wait forever.
+# Loaded before the limit is set: under the limit, threads of OpenBLAS may wait forever, and polars may abort.
+import polars  # noqa: F401
 import scipy.cluster.hierarchy  # noqa: F401
 
 import ropewalk as rw
@@ -26,8 +27,8 @@ N = int(os.environ.get("ROPEWALK_MEMORY_POINTS", "200_000"))
 
 #: Names without points or that need a device: none of them needs memory proportional to the input.
 SMALL = {
-    "DeviceBvh", "DeviceLists", "NotFittedError", "RopewalkWarning", "__version__", "set_threads", "threads", "halos_above",
-    "plot.mass_function", "plot.profile",
+    "AdaptaHOP", "DeviceBvh", "DeviceLists", "NotFittedError", "RopewalkWarning", "__version__", "set_threads", "threads", "halos_above",
+    "plot.mass_function",
 }  # fmt: skip
 
 
@@ -38,10 +39,7 @@ def names() -> Iterator[str]:
         if name in SMALL:
             continue
         if isinstance(value, ModuleType):
-            for own in vars(value):
-                is_own = getattr(getattr(value, own), "__module__", None) == value.__name__
-                if is_own and not own.startswith("_") and f"{name}.{own}" not in SMALL:
-                    yield f"{name}.{own}"
+            yield from (f"{name}.{own}" for own in value.__all__ if f"{name}.{own}" not in SMALL)
             continue
         yield name
         if inspect.isclass(value):
@@ -98,6 +96,7 @@ def fitted(name: str) -> Any:
     made: dict[str, Callable[[], Any]] = {
         "Bvh": lambda: rw.Bvh(x),
         "DBSCAN": lambda: rw.DBSCAN(r).fit(x),
+        "Figure": lambda: rw.plot.projection(x),
         "FriendsOfFriends": lambda: rw.FriendsOfFriends(r, min_members=2).fit(x),
         "Groups": lambda: rw.friends_of_friends(x, r),
         "HDBSCAN": lambda: rw.HDBSCAN().fit(x),
@@ -127,13 +126,14 @@ def target(ending: str) -> str:
     return os.path.join(tempfile.gettempdir(), f"ropewalk_memory_out_{os.getpid()}.{ending}")
 
 
-def _figure(draw: Callable[[], Any]) -> Callable[[], Any]:
+def matplotlib_axes() -> Any:
+    """Returns new axes without a window."""
     import matplotlib
 
     matplotlib.use("agg")
-    import matplotlib.pyplot  # noqa: F401
+    import matplotlib.pyplot
 
-    return draw
+    return matplotlib.pyplot.figure().subplots()
 
 
 def cases() -> dict[str, Callable[[], Callable[[], Any]]]:
@@ -278,8 +278,8 @@ def cases() -> dict[str, Callable[[], Callable[[], Any]]]:
     method("HaloCatalog", "members", 0)
     for name in ("HaloCatalog", "Table"):
         method(name, "keys")
-        method(name, "to_astropy")
-        method(name, "to_pandas")
+        for library in ("arrow", "astropy", "pandas", "polars"):
+            method(name, f"to_{library}")
         method(name, "write", lambda: target("ecsv"))
     attribute("Table", "columns")
     case("Table", lambda: lambda: fitted("Table").keys())
@@ -290,10 +290,24 @@ def cases() -> dict[str, Callable[[], Callable[[], Any]]]:
     case("sample.uniform", lambda: lambda: rw.sample.uniform(n))
 
     plane = lambda: x()[:, :2].copy()  # noqa: E731
-    function("plot.clusters", lambda own, labels: _figure(lambda: rw.plot.clusters(own, labels))(), plane, lambda: np.arange(n) % 7)
-    function("plot.k_distances", lambda own: _figure(lambda: rw.plot.k_distances(own, 4))(), x)
-    function("plot.dendrogram", lambda own: _figure(lambda: rw.plot.dendrogram(own))(), lambda: rw.linkage(x()))
-    function("plot.projection", lambda own: _figure(lambda: rw.plot.projection(own))(), x)
+    function("plot.clusters", lambda own, labels: rw.plot.clusters(own, labels).png(), plane, lambda: np.arange(n) % 7)
+    function("plot.condensed_tree", lambda own: rw.plot.condensed_tree(own).png(), lambda: fitted("HDBSCAN"))
+    function("plot.dendrogram", lambda own, ax: rw.plot.dendrogram(own, ax=ax), lambda: rw.linkage(x()), matplotlib_axes)
+    function("plot.k_distances", lambda own: rw.plot.k_distances(own, 4).png(), x)
+    function("plot.mesh", lambda own: rw.plot.mesh(own).png(), lambda: fitted("Mesh"))
+    # The mean density of matter is 0.3 times the critical density.
+    units = {"length_unit": "Mpc/h", "mass_unit": "1e10 Msun/h", "omega_m": 0.3, "masses": np.full(n, 0.3 * 27.7536627 / n)}
+    with_profiles = {**units, "overdensities": "200m", "profiles": 4}
+    profiles = lambda: rw.halos(x(), box_size=1.0, eps=r(), min_members=20, **with_profiles)  # noqa: E731
+    function("plot.profiles", lambda own: rw.plot.profiles(own).png(), profiles)
+    function("plot.projection", lambda own: rw.plot.projection(own).png(), x)
+    subhalos = lambda: rw.halos(x(), box_size=1.0, finder=rw.AdaptaHOP(density_threshold=8.0), min_members=20)  # noqa: E731
+    function("plot.subhalos", lambda own: rw.plot.subhalos(own).png(), subhalos)
+    case("Figure", lambda: lambda: fitted("Figure"))
+    for form in ("pdf", "png", "svg"):
+        method("Figure", form)
+    method("Figure", "on", matplotlib_axes)
+    method("Figure", "save", lambda: target("png"))
     return found
 
 

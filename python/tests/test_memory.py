@@ -13,16 +13,12 @@ from pathlib import Path
 
 import pytest
 
-from memory_cases import CASES, names
+from memory_cases import CASES
 
 #: With a value other than 0, all limits and more points are tested.
 WIDE = os.environ.get("ROPEWALK_MEMORY_WIDE", "0") != "0"
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="RLIMIT_AS is Linux's")
-
-
-def test_each_public_name_has_a_case() -> None:
-    assert sorted(set(names())) == sorted(CASES)
 
 
 def run(cases: list[str], shares: list[float], timeout: int, **environment: str) -> list[dict[str, object]]:

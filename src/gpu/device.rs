@@ -4,6 +4,8 @@ use cubecl::prelude::*;
 
 use crate::error::Result;
 use crate::gpu::buffer::wait;
+#[cfg(feature = "cuda")]
+use crate::gpu::cuda_compiler;
 use crate::gpu::errors;
 use crate::gpu::warp_choice::WarpChoice;
 
@@ -97,9 +99,15 @@ impl Device {
 impl Device {
     /// The backend.
     ///
-    /// Errors: an unknown value of `ROPEWALK_WARP`.
+    /// Errors: an unknown value of `ROPEWALK_WARP`; CUDA, whose compiler of kernels or whose headers are missing.
     pub(in crate::gpu) fn checked(self) -> Result<Backend> {
-        WarpChoice::forced().and(Ok(self.0))
+        WarpChoice::forced()?;
+        #[cfg(feature = "cuda")]
+        #[cfg_attr(not(feature = "vulkan"), expect(irrefutable_let_patterns))]
+        if let Backend::Cuda(_) = self.0 {
+            cuda_compiler::check()?;
+        }
+        Ok(self.0)
     }
 }
 

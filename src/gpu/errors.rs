@@ -37,6 +37,15 @@ pub(super) fn no_cuda(call: &'static str) -> Error {
     Error::new(ErrorKind::Parameter, format!("{call} needs a CUDA device"))
 }
 
+/// Kernels for CUDA cannot be compiled; `missing` says why, as the start of a sentence.
+#[cfg(feature = "cuda")]
+pub(super) fn no_cuda_compiler(missing: &str) -> Error {
+    let sentence = format!(
+        "{missing}; kernels are compiled when the program runs, so install the CUDA toolkit, or set CUDA_PATH and LD_LIBRARY_PATH to it"
+    );
+    Error::new(ErrorKind::Device, sentence)
+}
+
 /// A driver rounds numbers, for example sums of products, differently from the CPU.
 pub(super) fn rounding() -> Error {
     let sentence = "the device's driver rounds numbers differently from the CPU, so results would differ; use CUDA for NVIDIA GPUs, or \
