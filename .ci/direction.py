@@ -251,10 +251,16 @@ def order(section):
     return ranks
 
 def python_arrows(package):
+    """Returns what the modules of a Python package import from each other, except for type checkers alone."""
     arrows = defaultdict(set)
     files = {file.stem: file for file in package.glob("*.py")}
     for stem, file in files.items():
-        for node in ast.walk(ast.parse(file.read_text())):
+        tree = ast.parse(file.read_text())
+        for_types = [node for node in ast.walk(tree) if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING"]
+        left_out = {inner for node in for_types for inner in ast.walk(node)}
+        for node in ast.walk(tree):
+            if node in left_out:
+                continue
             names = []
             if isinstance(node, ast.ImportFrom):
                 module = (node.module or "").removeprefix("ropewalk").lstrip(".")

@@ -16,7 +16,7 @@ GROUPS = {
     "Meshes": ("_mesh", "_mesh_data", "_mesh_hits"),
     "Interpolation": ("_interpolate", "_interpolator"),
     "Halos": ("_halos", "_halo_catalog", "_tables", "_read_snapshot", "_snapshot", "_cosmology"),
-    "Figures": ("_figure",),
+    "Figures": ("_figure", "_report"),
 }
 OTHER = "Threads, errors and warnings"
 

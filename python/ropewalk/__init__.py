@@ -11,8 +11,8 @@ whatever the type of the points.
 - Trees: `minimum_spanning_tree`, `linkage`.
 - Halos of simulations: `read_snapshot`, `halos` for a catalogue by friends of friends, `HOP` or `AdaptaHOP`, and `halos_above` for the
   expected number of halos.
-- `ropewalk.sample` generates point sets for experiments, `ropewalk.plot` draws figures (`Figure`), `set_threads` sets the number of
-  threads.
+- `ropewalk.sample` generates point sets for experiments, `ropewalk.plot` draws figures (`Figure`), `HaloCatalog.report` creates
+  interactive pages (`Report`), and `set_threads` sets the number of threads.
 """
 
 from ropewalk._loading import require_native
@@ -41,6 +41,7 @@ from ropewalk._mesh_hits import HitLists, NearestTriangles, RayHits
 from ropewalk._native import __version__, set_threads, threads
 from ropewalk._neighbors import NearestNeighbors
 from ropewalk._read_snapshot import read_snapshot
+from ropewalk._report import Report
 from ropewalk._snapshot import Snapshot
 from ropewalk._tables import Table
 from ropewalk._trees import SpanningTree, linkage, minimum_spanning_tree
@@ -72,6 +73,7 @@ __all__ = [
     "OwnedGroups",
     "Pairs",
     "RayHits",
+    "Report",
     "RopewalkWarning",
     "Snapshot",
     "SpanningTree",

@@ -6,9 +6,10 @@ import operator
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from ropewalk import _native
+from ropewalk._report import Report, halo_report
 from ropewalk._tables import Table
 
 if TYPE_CHECKING:
@@ -113,6 +114,53 @@ class HaloCatalog(Table):
         if not -len(self) <= row < len(self):
             raise IndexError(f"there is no halo {row}; there are {len(self)}")
         return self._halos.members(row % len(self))
+
+    def report(
+        self,
+        positions: ArrayLike | Snapshot | None = None,
+        *,
+        masses: ArrayLike | None = None,
+        title: str | None = None,
+        max_points: int = 2_000_000,
+    ) -> Report:
+        """Creates an interactive page: the particles coloured by halo, the catalogue, figures and settings. Notebooks show it.
+
+        The page is that of ``ropewalk halos --report``, in one HTML file without a network. A halo that is clicked shows its members and
+        its row; the table can be sorted and filtered.
+
+        Parameters
+        ----------
+        positions : array of shape (n, 3), or Snapshot, optional
+            The particles of the catalogue. Default: `particles`; required if the halos are of an array.
+
+        masses : float or array of shape (n,), optional
+            The mass of each particle, for the projected density. Default: those of a snapshot, or equal masses.
+
+        title : str, optional
+            The title of the page. Default: "Halos".
+
+        max_points : int, default 2_000_000
+            The maximum number of particles in the view. Beyond it a reproducible part is shown, and the page says so. Each particle needs
+            about 5 bytes in the page.
+
+        Returns
+        -------
+        Report
+            A page with the methods `html` and ``save(path)``.
+
+        Raises
+        ------
+        ValueError
+            If positions are missing, or their number is not that of the labels.
+
+        Examples
+        --------
+        >>> import ropewalk
+        >>> points = ropewalk.sample.mock_halos(20_000, box_size=50, seed=1)
+        >>> report = ropewalk.halos(points, box_size=50).report(points)
+        >>> report.save("report.html")  # doctest: +SKIP
+        """
+        return halo_report(self, positions, masses, title, max_points)
 
     @property
     def offsets(self) -> NDArray[np.int64]:

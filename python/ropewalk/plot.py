@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Iterable, Sequence
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -21,11 +21,13 @@ from ropewalk._checks import feature_names, integer, optional_real, real
 from ropewalk._dbscan import DBSCAN
 from ropewalk._dendrogram import dendrogram
 from ropewalk._figure import Figure
-from ropewalk._halo_catalog import HaloCatalog
 from ropewalk._hdbscan import HDBSCAN
 from ropewalk._k_distances import k_distances as distances_of
 from ropewalk._mesh import Mesh
 from ropewalk._snapshot import Snapshot
+
+if TYPE_CHECKING:
+    from ropewalk._halo_catalog import HaloCatalog
 
 __all__ = ["clusters", "condensed_tree", "dendrogram", "k_distances", "mass_function", "mesh", "profiles", "projection", "subhalos"]
 

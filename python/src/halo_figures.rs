@@ -49,6 +49,11 @@ impl HaloFigures {
         }
     }
 
+    /// The unit of lengths on axes, if it is known.
+    pub fn known_length(&self) -> Option<&str> {
+        self.universe.known_units().length.map(|_| self.units.length())
+    }
+
     /// Draws the mass function, with the expected ones if they are known.
     pub fn mass_function(&self, title: &str, style: Style) -> Result<Vec<u8>> {
         let measured = MassCounts::new(&self.catalog, self.volume);

@@ -10,6 +10,7 @@ use ropewalk::units::{KnownUnits, Quantity, UnitSystem};
 use ropewalk::{Csr, Error, ErrorKind};
 use ropewalk_io::{AtomicFile, Masses, Snapshot, TableFormat, TableWriter};
 use ropewalk_pipeline::{Attached, FoundHalos, Largest, Pipeline, profile_columns};
+use ropewalk_report::Catalogue;
 use ropewalk_table::columns::{Column, Meta, Values, meta_in_units};
 
 use crate::arrays::Rows;
@@ -27,6 +28,13 @@ pub struct HaloTable {
     columns: Vec<Column>,
     units: KnownUnits,
     meta: Vec<(&'static str, Meta)>,
+}
+
+impl HaloTable {
+    /// Returns the columns as the table of a report.
+    pub fn catalogue(&self) -> ropewalk::Result<Catalogue<'_>> {
+        Catalogue::new(&self.columns, self.units)
+    }
 }
 
 /// An entry of the metadata: a text, a number, or several texts.
@@ -204,6 +212,16 @@ impl Halos {
 }
 
 impl Halos {
+    /// Returns the row of each linked particle, -1 for none.
+    pub fn rows_of_particles(&self) -> &[i32] {
+        &self.labels
+    }
+
+    /// Returns the remarks on the result.
+    pub fn notes(&self) -> &[String] {
+        &self.notes
+    }
+
     /// Returns the members of a row; empty if there is no such row.
     fn row(&self, row: usize) -> &[u32] {
         self.order.get(row).map_or(&[], |&halo| self.members.of(halo as usize))

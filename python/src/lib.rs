@@ -27,6 +27,7 @@ mod borrowed;
 mod mesh;
 mod pools;
 mod ranks;
+mod report;
 mod sample;
 mod snapshot;
 mod trees;
@@ -81,6 +82,8 @@ mod _native {
     use crate::mesh::{Mesh, read_mesh};
     #[pymodule_export]
     use crate::pools::{set_threads, threads};
+    #[pymodule_export]
+    use crate::report::halo_report;
     #[pymodule_export]
     use crate::sample::sample;
     #[pymodule_export]

@@ -276,6 +276,11 @@ def cases() -> dict[str, Callable[[], Callable[[], Any]]]:
     case("HaloCatalog", lambda: lambda: rw.halos(fitted("HaloCatalog").labels[:0].reshape(0, 1) + np.zeros((0, 3)), box_size=1.0, eps=0.1))
     attribute("HaloCatalog", "columns", "indices", "offsets", "prefix")
     method("HaloCatalog", "members", 0)
+    method("HaloCatalog", "report", x)
+    report = lambda: fitted("HaloCatalog").report(x())  # noqa: E731
+    function("Report", lambda own: rw.Report("title", own._page), report)
+    function("Report.html", lambda own: own.html(), report)
+    function("Report.save", lambda own: own.save(target("html")), report)
     for name in ("HaloCatalog", "Table"):
         method(name, "keys")
         for library in ("arrow", "astropy", "pandas", "polars"):
