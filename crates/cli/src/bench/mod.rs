@@ -21,6 +21,7 @@ use ropewalk_io::{Points, ReadOptions};
 
 use self::operations::{Case, Operation};
 use self::row::Row;
+use self::scaling::Scaling;
 use crate::args::Bench as Args;
 use crate::device::{Coordinate, Device, DevicesArg};
 use crate::dimensions::with_rows;
@@ -95,7 +96,7 @@ fn measure<S: Coordinate, const D: usize>(
     let table = Table::new(args);
     if args.scaling {
         table.print(&report)?;
-        table.print(&scaled(args, device, &operations, &case, &mut outputs)?)?;
+        scaled(args, device, &operations, &case, &mut outputs)?;
         return Ok(String::new());
     }
     let first = match device {
@@ -164,23 +165,30 @@ impl Table {
     }
 }
 
-/// The table of `--scaling`.
+/// Prints the table of `--scaling`, line by line.
 fn scaled<S: Scalar, const D: usize>(
     args: &Args,
     device: Device,
     operations: &[Operation],
     case: &Case<'_, S, D>,
     outputs: &mut Outputs,
-) -> Result<String, Failure> {
+) -> Result<(), Failure> {
     if !matches!(device, Device::Cpu) {
         return Err(
             format!("--scaling measures threads of the CPU; not supported with --device {}", args.device).into()
         );
     }
-    let columns = scaling::columns(operations, case, args.reps, rayon::current_num_threads())?;
-    let rows: Vec<(usize, &[Row])> = columns.iter().map(|column| (column.threads, &column.rows[..])).collect();
-    write_json(args, &rows, outputs)?;
-    Ok(scaling::table(&columns))
+    let (scaling, table) = (Scaling::new(rayon::current_num_threads())?, Table::new(args));
+    table.print(&scaling.head())?;
+    let mut columns: Vec<(usize, Vec<Row>)> = scaling.threads().map(|threads| (threads, vec![])).collect();
+    for operation in operations {
+        let rows = scaling.time(operation, case, args.reps)?;
+        table.print(&scaling::lines(&rows))?;
+        columns.iter_mut().zip(rows).for_each(|((_, own), row)| own.push(row));
+    }
+    table.print(&scaling.copying())?;
+    let columns: Vec<(usize, &[Row])> = columns.iter().map(|(threads, rows)| (*threads, &rows[..])).collect();
+    write_json(args, &columns, outputs)
 }
 
 /// Returns the side of the cube that holds one point on average, in the smallest box around all points.

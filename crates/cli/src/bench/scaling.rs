@@ -3,10 +3,10 @@
 //! The table also has the speed at which the same threads copy memory, measured in the same run. It bounds the speed
 //! of steps whose data exceed the caches.
 
-use std::fmt::Write;
 use std::time::Instant;
 
 use rayon::prelude::*;
+use rayon::{ThreadPool, ThreadPoolBuilder};
 use ropewalk::Scalar;
 
 use super::host::time;
@@ -19,30 +19,35 @@ const COPIED: usize = 1 << 29;
 /// The number of copies; the fastest counts.
 const COPIES: usize = 5;
 
-/// The measurements with one number of threads.
-pub struct Column {
-    pub threads: usize,
-    pub rows: Vec<Row>,
-    /// Bytes read and written per second.
-    copied: f64,
+/// Pools of 1, 2, 4, ... threads, with which operations are timed one after the other.
+pub struct Scaling {
+    pools: Vec<(usize, ThreadPool)>,
 }
 
-/// Times the operations with each number of threads up to `most`.
-pub fn columns<S: Scalar, const D: usize>(
-    operations: &[Operation],
-    case: &Case<'_, S, D>,
-    reps: usize,
-    most: usize,
-) -> Result<Vec<Column>, Failure> {
-    let mut columns: Vec<Column> = vec![];
-    for threads in numbers_of_threads(most) {
-        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build()?;
-        let copied = pool.install(copy);
-        // Errors leave the pool as text, because they cannot be sent between threads.
-        let time = |operation| pool.install(|| time(operation, case, reps).map_err(|error| error.to_string()));
-        let rows = operations.iter().map(time).collect::<Result<Vec<Row>, String>>()?;
-        for (row, first) in rows.iter().zip(columns.first().map_or(&[][..], |first| &first.rows)) {
-            if row.check != first.check {
+impl Scaling {
+    /// Starts the pools, up to `most` threads.
+    pub fn new(most: usize) -> Result<Self, Failure> {
+        let pool = |threads| Ok((threads, ThreadPoolBuilder::new().num_threads(threads).build()?));
+        Ok(Self { pools: numbers_of_threads(most).into_iter().map(pool).collect::<Result<_, Failure>>()? })
+    }
+
+    /// The numbers of threads.
+    pub fn threads(&self) -> impl Iterator<Item = usize> {
+        self.pools.iter().map(|(threads, _)| *threads)
+    }
+
+    /// Times an operation with each number of threads. Fails if the result depends on that number.
+    pub fn time<S: Scalar, const D: usize>(
+        &self,
+        operation: &Operation,
+        case: &Case<'_, S, D>,
+        reps: usize,
+    ) -> Result<Vec<Row>, Failure> {
+        let mut rows: Vec<Row> = vec![];
+        for (threads, pool) in &self.pools {
+            // Errors leave the pool as text, because they cannot be sent between threads.
+            let row = pool.install(|| time(operation, case, reps).map_err(|error| error.to_string()))?;
+            if let Some(first) = rows.first().filter(|first| first.check != row.check) {
                 let (op, check) = (row.op, &row.check);
                 return Err(format!(
                     "{op}: the result depends on the number of threads: {check} on {threads} threads, {} on one",
@@ -50,10 +55,40 @@ pub fn columns<S: Scalar, const D: usize>(
                 )
                 .into());
             }
+            rows.push(row);
         }
-        columns.push(Column { threads, rows, copied });
+        Ok(rows)
     }
-    Ok(columns)
+
+    /// The line of names.
+    pub fn head(&self) -> String {
+        let numbers: String = self.threads().map(|threads| format!("{threads:>10}")).collect();
+        format!("{:<18}{numbers}{:>10}\n", "seconds", "gain")
+    }
+
+    /// Measures how fast each number of threads copies memory; returns the line of the table.
+    pub fn copying(&self) -> String {
+        let speeds: Vec<f64> = self.pools.iter().map(|(_, pool)| pool.install(copy) / 1e9).collect();
+        let gain = speeds.last().zip(speeds.first()).map_or(f64::NAN, |(last, first)| last / first);
+        line("copying, GB/s", &speeds, gain)
+    }
+}
+
+/// Formats the times of an operation and of its steps, with the speedup of the last number of threads over the first.
+pub fn lines(rows: &[Row]) -> String {
+    let (Some(first), Some(last)) = (rows.first(), rows.last()) else { return String::new() };
+    let medians: Vec<f64> = rows.iter().map(Row::median).collect();
+    let mut lines = line(first.op, &medians, first.median() / last.median());
+    for (step, (name, seconds)) in first.phases.iter().enumerate() {
+        let of = |row: &Row| row.phases.get(step).map_or(f64::NAN, |phase| phase.1);
+        lines += &line(&format!("  {name}"), &rows.iter().map(of).collect::<Vec<_>>(), seconds / of(last));
+    }
+    lines
+}
+
+fn line(name: &str, values: &[f64], gain: f64) -> String {
+    let values: String = values.iter().map(|value| format!("{value:>10.4}")).collect();
+    format!("{name:<18}{values}{gain:>10.1}\n")
 }
 
 /// Returns 1, 2, 4, and so on below `most`, and `most`.
@@ -76,34 +111,6 @@ fn copy() -> f64 {
     2.0 * COPIED as f64 / seconds.fold(f64::INFINITY, f64::min)
 }
 
-/// Formats the columns side by side, with the speedup of the last over the first.
-pub fn table(columns: &[Column]) -> String {
-    let (Some(first), Some(last)) = (columns.first(), columns.last()) else { return String::new() };
-    let mut table = format!("{:<18}", "seconds");
-    let line = |table: &mut String, name: &str, values: Vec<f64>, gain: f64| {
-        // Writing to a string does not fail.
-        _ = write!(table, "{name:<18}");
-        values.iter().for_each(|value| _ = write!(table, "{value:>10.4}"));
-        _ = writeln!(table, "{gain:>10.1}");
-    };
-    for column in columns {
-        _ = write!(table, "{:>10}", column.threads);
-    }
-    _ = writeln!(table, "{:>10}", "gain");
-    for (op, row) in first.rows.iter().enumerate() {
-        let medians: Vec<f64> = columns.iter().map(|column| column.rows[op].median()).collect();
-        let gain = row.median() / last.rows[op].median();
-        line(&mut table, row.op, medians, gain);
-        for (step, (name, seconds)) in row.phases.iter().enumerate() {
-            let of = |column: &Column| column.rows[op].phases.get(step).map_or(f64::NAN, |phase| phase.1);
-            line(&mut table, &format!("  {name}"), columns.iter().map(of).collect(), seconds / of(last));
-        }
-    }
-    let copied = columns.iter().map(|column| column.copied / 1e9).collect();
-    line(&mut table, "copying, GB/s", copied, last.copied / first.copied);
-    table
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -117,28 +124,23 @@ mod tests {
     }
 
     #[test]
-    fn columns_side_by_side() {
-        let column = |threads, seconds: f64| Column {
-            threads,
-            rows: vec![Row {
-                op: "build",
-                n: 10,
-                seconds: vec![seconds],
-                items: 10,
-                first: None,
-                peak_bytes: 0,
-                check: String::new(),
-                phases: vec![("sort", seconds / 2.0)],
-            }],
-            copied: 1e10 * threads as f64,
+    fn a_line_for_an_operation_and_each_step() {
+        let row = |seconds: f64| Row {
+            op: "build",
+            n: 10,
+            seconds: vec![seconds],
+            items: 10,
+            first: None,
+            peak_bytes: 0,
+            check: String::new(),
+            phases: vec![("sort", seconds / 2.0)],
         };
         let expected = "\
-seconds                    1         4      gain
 build                 2.0000    0.8000       2.5
   sort                1.0000    0.4000       2.5
-copying, GB/s        10.0000   40.0000       4.0
 ";
-        assert_eq!(table(&[column(1, 2.0), column(4, 0.8)]), expected);
-        assert_eq!(table(&[]), "");
+        assert_eq!(lines(&[row(2.0), row(0.8)]), expected);
+        assert_eq!(lines(&[]), "");
+        assert_eq!(Scaling::new(2).unwrap().head(), "seconds                    1         2      gain\n");
     }
 }
