@@ -130,12 +130,21 @@ impl TableBuilder {
         for &column in &columns.coordinates {
             let value = parse(fields, column, "a number", number, !reads_fields);
             let value = value.map_err(|refused| refused.with(&columns.advice(column)))?;
+            let field = fields.get(column);
             if !value.is_finite() && !reads_fields {
-                let message =
-                    format!("column {} is {value}{}: coordinates must be finite", column + 1, columns.advice(column));
+                let advice = columns.advice(column);
+                // Decimal numbers that are too large are parsed as infinite, too.
+                let message = if field.iter().any(u8::is_ascii_digit) {
+                    format!(
+                        "column {} is {}{advice}: 64-bit floats have no such large numbers",
+                        column + 1,
+                        shorten(field)
+                    )
+                } else {
+                    format!("column {} is {value}{advice}: coordinates must be finite", column + 1)
+                };
                 return Err(if value.is_nan() { Refused::Missing(message) } else { Refused::Wrong(message) });
             }
-            let field = fields.get(column);
             if is_rounded(field, value) {
                 let (field, advice) = (shorten(field), columns.advice(column));
                 return Err(Refused::Wrong(format!(
