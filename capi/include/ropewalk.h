@@ -174,7 +174,7 @@ typedef struct ropewalk_hop_options {
     double delta_saddle;
     /* A group needs a particle of at least this density. 0 means 3 delta_outer. */
     double delta_peak;
-    /* The number of neighbours for a density, the particle itself included; for a hop; and for the boundaries between
+    /* The number of neighbours for a density (the particle itself included), for a hop, and for the boundaries between
        groups. 0 means 64, 64 and 4. */
     uint64_t n_density;
     uint64_t n_hop;

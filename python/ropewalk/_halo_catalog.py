@@ -140,8 +140,7 @@ class HaloCatalog(Table):
             The title of the page. Default: "Halos".
 
         max_points : int, default 2_000_000
-            The maximum number of particles in the view. Beyond it a reproducible part is shown, and the page says so. Each particle needs
-            about 5 bytes in the page.
+            The maximum number of particles in the view. Beyond it a reproducible part is shown, and the page says so.
 
         Returns
         -------

@@ -36,12 +36,12 @@
 //! sums.
 //!
 //! **Compilation.** Kernels are compiled for the present device when they are first needed, which takes 0.2 to 5 s.
-//! CUDA needs the library NVRTC and the header `cuda_runtime.h` for that, both of which the CUDA toolkit has. Headers are
-//! looked for in `/usr/local/cuda`, or in the folder that `CUDA_PATH` names.
+//! CUDA needs the library NVRTC and the header `cuda_runtime.h` for that, both of which the CUDA toolkit has. Headers
+//! are looked for in `/usr/local/cuda`, or in the folder that `CUDA_PATH` names.
 //!
-//! With `cuda` on Linux they are cached for later processes of the same program, in `ropewalk/kernels` of the user's
-//! cache. The variable `ROPEWALK_KERNEL_CACHE` names another directory; if it is empty, there is no cache. A cache
-//! directory in cubecl's own configuration takes precedence.
+//! With `cuda` on Linux, compiled kernels are cached for later processes of the same program, in `ropewalk/kernels` of
+//! the user's cache. The variable `ROPEWALK_KERNEL_CACHE` names another directory; if it is empty, there is no cache. A
+//! cache directory in cubecl's own configuration takes precedence.
 //!
 //! | on the CPU | on a device | what a device lacks |
 //! |---|---|---|

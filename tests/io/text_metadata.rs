@@ -123,10 +123,7 @@ fn kinds_of_metadata() {
         ("a,b\n1,NA\n2,3\n", Refused(&["line 2: column 2 is not a number: 'NA'", "ReadOptions::skip_missing"])),
         ("a,b\n1,nan\n2,3\n", Refused(&["line 2: column 2 is NaN, in the column b", "ReadOptions::skip_missing"])),
         ("a,b\n1,2\n-inf,3\n", Refused(&["line 3: column 1 is -inf, in the column a"])),
-        (
-            "a,b\n1,2\n3,-1e400\n",
-            Refused(&["line 3: column 2 is -1e400, in the column b", "64-bit floats have no such"]),
-        ),
+        ("a,b\n1,2\n3,-1e400\n", Refused(&["line 3: column 2 is -1e400", "no such large numbers"])),
         (
             "x,y\n9007199254740993,2\n",
             Refused(&["line 2: column 1 is 9007199254740993, in the column x: 64-bit floats round"]),
