@@ -28,6 +28,8 @@ OF_POINTS = {
     "emst": ["--out", "edges.npy", "--weights", "weights.npy"],
     "knn": ["--k", "8", "--out", "neighbors.npy", "--distances", "distances.npy"],
 }
+# Operations that had another name in earlier builds.
+EARLIER_NAMES = {"range_csr": "range_crs"}
 ON_CPU = "build,range_count,range_csr,half_count,knn,fof,dbscan_fdbscan,dbscan_densebox,emst,hdbscan,hop"
 ON_DEVICE = "build,range_count,range_csr,half_count,knn,fof,dbscan_fdbscan,dbscan_densebox,emst,hop"
 
@@ -96,20 +98,25 @@ def write_meshes(folder):
 
 def operations(program, snapshot, meshes, arguments, threads, folder):
     """Returns the times of operations in seconds, by name."""
+    asked = ["bench", snapshot, "--ops", "unknown"]
+    known = subprocess.run([program, *asked], cwd=folder, capture_output=True, text=True).stderr
+    earlier = {name: old for name, old in EARLIER_NAMES.items() if name not in known}
+    arguments = [",".join(earlier.get(name, name) for name in argument.split(",")) for argument in arguments]
     run(program, ["bench", snapshot, "--json", "times.json", *arguments, *threads], folder)
-    times = {row["op"]: row["min_s"] for row in json.loads((folder / "times.json").read_text())}
+    name_today = {old: name for name, old in earlier.items()}
+    times = {name_today.get(row["op"], row["op"]): row["min_s"] for row in json.loads((folder / "times.json").read_text())}
     for name, path in meshes.items():
         run(program, ["raycast", path, "--out", "picture.png", "--json", "rays.json", *threads], folder)
         times[f"rays, {name}"] = json.loads((folder / "rays.json").read_text())["seconds"]["rays"]
     return times
 
 
-def least_times(programs, snapshot, arguments, threads, rounds):
+def least_times(programs, snapshot, arguments, threads, rounds, with_rays):
     """Returns the shortest time of each operation for each program, in seconds."""
     best = [{}, {}]
     with tempfile.TemporaryDirectory() as scratch:
         folder = Path(scratch)
-        meshes = write_meshes(folder) if "cpu" in arguments else {}
+        meshes = write_meshes(folder) if with_rays else {}
         for turn in range(rounds):
             for which in (0, 1) if turn % 2 == 0 else (1, 0):
                 for name, time in operations(programs[which], snapshot, meshes, arguments, threads, folder).items():
@@ -125,7 +132,7 @@ def main():
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--reps", default="5", help="repetitions in each round")
     parser.add_argument("--threads")
-    parser.add_argument("--ops")
+    parser.add_argument("--ops", help="operations of `bench`; rays are then left out")
     parser.add_argument("--times-only", action="store_true")
     args = parser.parse_args()
     programs = (args.old, args.new)
@@ -133,7 +140,7 @@ def main():
     wanted = args.ops or (ON_CPU if args.device == "cpu" else ON_DEVICE)
     arguments = ["--device", args.device, "--ops", wanted, "--reps", args.reps]
     threads = ["--threads", args.threads] if args.threads else []
-    old, new = least_times(programs, args.snapshot, arguments, threads, args.rounds)
+    old, new = least_times(programs, args.snapshot, arguments, threads, args.rounds, args.device == "cpu" and not args.ops)
     print(f"\n{'operation':20} {'old, ms':>10} {'new, ms':>10} {'new / old':>10}")
     for name in old:
         print(f"{name:20} {1e3 * old[name]:10.3f} {1e3 * new[name]:10.3f} {new[name] / old[name]:10.3f}")
