@@ -36,7 +36,7 @@ class MeshData(NamedTuple):
 
 
 def read_mesh(path: str | os.PathLike[str]) -> MeshData:
-    """Reads the triangles of an OBJ, PLY or STL file. The format is recognized by content, not by name.
+    """Reads the triangles of an OBJ, PLY, STL or OFF file. The format is recognized by content, not by name.
 
     Parameters
     ----------

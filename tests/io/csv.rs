@@ -103,7 +103,7 @@ fn chosen_columns() {
     let snapshot = choose(&path, &["6", " x "]).unwrap();
     assert_eq!((snapshot.points, snapshot.masses), (f64s(2, [5.0, 3.0, 10.0, 8.0]), Masses::Unknown));
     for (columns, said) in [
-        (&["lot"][..], "has no column lot; it has 7 columns and id, lon, LAT"),
+        (&["lot"][..], "has no column lot; its 7 columns are id, lon, LAT"),
         (&["0"], "has no column 0"),
         (&["8"], "has no column 8"),
         (&["lon", "2"], "column 2 is chosen twice"),
@@ -120,7 +120,7 @@ fn chosen_columns() {
     let bare = folder.with("bare", "1 2 3\n4 5 6\n");
     let snapshot = choose(&bare, &["3", "1"]).unwrap();
     assert_eq!((snapshot.points, snapshot.columns), (f64s(2, [3.0, 1.0, 6.0, 4.0]), vec!["3".into(), "1".into()]));
-    assert!(choose(&bare, &["x"]).unwrap_err().to_string().contains("it has 3 columns and no names"));
+    assert!(choose(&bare, &["x"]).unwrap_err().to_string().contains("its 3 columns have no names"));
 }
 
 #[test]

@@ -101,7 +101,7 @@ fn chosen_columns() {
     let whole = folder.with("whole", file("'>i8'", false, "(2, 3)", &whole));
     assert_eq!(choose(&whole, &["2"]).unwrap().points, f64s(1, [1.0, 4.0]));
     for (columns, said) in
-        [(&["13"][..], "no column 13"), (&["x"], "no column x; it has 12 columns and no names"), (&["1", "1"], "twice")]
+        [(&["13"][..], "no column 13"), (&["x"], "no column x; its 12 columns have no names"), (&["1", "1"], "twice")]
     {
         let message = choose(&wide, columns).unwrap_err().to_string();
         assert!(message.contains(said), "{message}");

@@ -1,4 +1,4 @@
-//! The lines of Wavefront OBJ files. `\` at the end of a line continues it, and `#` begins a comment. Lines end with
+//! The lines of Wavefront OBJ and OFF files. `\` at the end of a line continues it, and `#` begins a comment. Lines end with
 //! LF or CR LF, or with CR alone if the file has no LF.
 //!
 //! Cost: one pass, and memory for the longest line.
@@ -89,6 +89,13 @@ impl Line<'_> {
     #[cfg(feature = "mesh")]
     pub(super) fn quoted(&self) -> String {
         shorten(self.text.trim_ascii())
+    }
+
+    /// Returns an error message with the line and its fault.
+    #[cfg(feature = "mesh")]
+    pub(super) fn wrong(&self, what: &str) -> String {
+        let what = if self.is_text() { what } else { "is not text in UTF-8" };
+        format!("line {}: '{}' {what}", self.number, self.quoted())
     }
 }
 

@@ -437,8 +437,8 @@ pub(super) fn choose(chosen: &[String], names: &[String], width: usize) -> Resul
             (_, None, Ok(number)) if (1..=width).contains(&number) => number - 1,
             (_, Some(_), _) => return Err(format!("has several columns named {wanted}; choose by number")),
             _ => {
-                let known = if names.is_empty() { "no names".into() } else { shorten(names.join(", ").as_bytes()) };
-                return Err(format!("has no column {wanted}; it has {width} columns and {known}"));
+                let known = if names.is_empty() { "have no names".into() } else { format!("are {}", names.join(", ")) };
+                return Err(format!("has no column {wanted}; its {width} columns {}", shorten(known.as_bytes())));
             }
         };
         if columns.contains(&column) {

@@ -46,7 +46,10 @@ fn what_is_wrong_is_told() {
     for (arguments, sentence) in [
         (vec!["raycast", &empty, "--out", &out], "empty.stl: is empty"),
         (vec!["raycast", &bare, "--out", &out], "bare.stl: has no triangles to draw"),
-        (vec!["raycast", &cut, "--out", &out], "is not a mesh in the OBJ, PLY or STL format"),
+        (
+            vec!["raycast", &cut, "--out", &out],
+            "cut.obj: line 2: 'f 1 2 3' has a vertex that does not exist; the file has 1",
+        ),
         (vec!["raycast", &mesh, "--out", "cube.jpg"], "must end in .png"),
         (vec!["raycast", &mesh, "--out", &out, "--size", "64"], "--size must be two numbers"),
         (vec!["raycast", &mesh, "--out", &out, "--size", "0,10"], "width is 0"),

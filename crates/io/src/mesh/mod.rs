@@ -1,19 +1,20 @@
 //! Reading of triangle meshes from files.
 //!
-//! - in: Wavefront OBJ, PLY (text, and binary in either byte order) or STL (text or binary). The format is detected
-//!   from the content, not from the name
+//! - in: Wavefront OBJ, PLY (text, and binary in either byte order), STL (text or binary) or OFF (text). The format is
+//!   detected from the content, not from the name
 //! - out: vertices, and three vertex indices per triangle. Polygons are divided into fans about their first corner
 //! - cost: one pass over the file, which is read whole
 //!
 //! Colours, normals, materials, lines and points are ignored, and so is a UTF-8 byte order mark before text. Notes
-//! name other content that is not read: up to 49 bytes after the triangles of binary STL, other lines of OBJ, and data
-//! after the last element of PLY or at the ends of its lines.
+//! name other content that is not read: up to 49 bytes after the triangles of binary STL, other lines of OBJ, lines
+//! after the last face of OFF, and data after the last element of PLY or at the ends of its lines.
 //!
 //! STL has no separate vertices, so corners with equal coordinates are merged into one vertex. The solids of an STL
-//! file become one mesh, and so do the parts of an OBJ file. Vertices of OBJ keep the order of the file.
+//! file become one mesh, and so do the parts of an OBJ file. Vertices of OBJ and OFF keep the order of the file.
 
 mod data;
 mod obj;
+mod off;
 mod ply;
 mod ply_text;
 mod stl;
@@ -53,17 +54,32 @@ pub fn read_mesh(path: impl AsRef<Path>) -> Result<MeshData> {
     })
 }
 
+/// Returns the name of a format of scenes that is not read.
+fn unsupported(bytes: &[u8]) -> Option<&'static str> {
+    let is_scene = |text: &[u8]| text.starts_with(b"{") && text.windows(7).any(|word| word == b"\"asset\"");
+    match bytes {
+        _ if bytes.starts_with(b"glTF") || is_scene(bytes.trim_ascii_start()) => Some("a scene of glTF"),
+        _ if bytes.starts_with(b"Kaydara FBX Binary") => Some("a scene of FBX"),
+        _ if bytes.starts_with(b"PK\x03\x04") => Some("an archive (ZIP or 3MF)"),
+        _ => None,
+    }
+}
+
 fn read_bytes(bytes: &[u8]) -> std::result::Result<MeshData, String> {
     let text = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
     let mesh = if text.is_empty() {
         return Err("is empty".into());
+    } else if let Some(format) = unsupported(text) {
+        return Err(format!("is {format}; write its mesh as PLY, OBJ, STL or OFF"));
     } else if text.starts_with(b"ply") && text[3..].first().is_some_and(u8::is_ascii_whitespace) {
         ply::read(text)?
+    } else if off::is_off(text) {
+        off::read(text)?
     } else if stl::is_binary(bytes) {
         stl::read_binary(bytes)?
     } else if text.contains(&0) {
         // Text does not contain this byte, and binary files contain many.
-        return Err(format!("is not a mesh: it is binary, but not PLY; {}", stl::wrong_length(bytes)));
+        return Err(stl::wrong_length(bytes));
     } else if stl::is_text(text) {
         stl::read_text(text)?
     } else {

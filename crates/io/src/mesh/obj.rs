@@ -20,14 +20,18 @@ pub(super) fn read(bytes: &[u8]) -> Result<MeshData, String> {
     let (mut coordinates, mut faces, mut others) = (vec![], vec![], BTreeMap::<String, u64>::new());
     let mut corners = vec![];
     let mut highest = 0;
-    let not_obj = |message: String| format!("is not a mesh in the OBJ, PLY or STL format: {message}");
+    // A file with vertices is OBJ, though faulty.
+    let wrong = |has_vertices: bool| {
+        let format = if has_vertices { "" } else { "is not a mesh in the OBJ, PLY, STL or OFF format: " };
+        move |message: String| format!("{format}{message}")
+    };
     for line in Lines::new(bytes) {
         let words = line.words();
         match words.first() {
-            Some(&b"v") => vertex(&line, &words, &mut coordinates).map_err(not_obj)?,
+            Some(&b"v") => vertex(&line, &words, &mut coordinates).map_err(wrong(!coordinates.is_empty()))?,
             Some(&b"f") => {
                 let n = coordinates.len() / 3;
-                corners_of(&line, &words, n, &mut corners).map_err(not_obj)?;
+                corners_of(&line, &words, n, &mut corners).map_err(wrong(n > 0))?;
                 highest = corners.iter().copied().fold(highest, u32::max);
                 append(&mut faces, fan(&corners));
             }
@@ -36,14 +40,14 @@ pub(super) fn read(bytes: &[u8]) -> Result<MeshData, String> {
         }
     }
     if faces.is_empty() && Lines::new(bytes).any(|line| !line.words().is_empty()) {
-        return Err("has no triangles in the OBJ, PLY or STL format".into());
+        return Err("has no triangles in the OBJ, PLY, STL or OFF format".into());
     }
     let n = coordinates.len() / 3;
     if u32::try_from(n).is_err() {
         return Err("has more than 2^32 - 1 vertices".into());
     }
     if highest as usize >= n && !faces.is_empty() {
-        return Err(not_obj(missing(bytes, n)));
+        return Err(wrong(n > 0)(missing(bytes, n)));
     }
     let others: Vec<String> = others.into_iter().map(|(word, n)| format!("{word} ({n})")).collect();
     let notes =
@@ -51,23 +55,17 @@ pub(super) fn read(bytes: &[u8]) -> Result<MeshData, String> {
     Ok(MeshData { vertices: vertices(coordinates, Points::F64)?, faces, notes })
 }
 
-/// Returns an error message with the line and its fault.
-fn wrong(line: &Line<'_>, what: &str) -> String {
-    let what = if line.is_text() { what } else { "is not text in UTF-8" };
-    format!("line {}: '{}' {what}", line.number, line.quoted())
-}
-
 /// Appends the coordinates of a vertex. Three or four further numbers are its colour, and are ignored.
 fn vertex(line: &Line<'_>, words: &[&[u8]], coordinates: &mut Vec<f64>) -> Result<(), String> {
     let weight = match words.len() {
         4 | 7 | 8 => Ok(1.0),
         5 => number(words[4]),
-        _ => return Err(wrong(line, "must have 3, 4, 6 or 7 numbers")),
+        _ => return Err(line.wrong("must have 3, 4, 6 or 7 numbers")),
     };
-    let weight = weight.map_err(|_| wrong(line, "has a fourth number that cannot be read"))?;
+    let weight = weight.map_err(|_| line.wrong("has a fourth number that cannot be read"))?;
     grow(coordinates, 3);
     for word in &words[1..4] {
-        coordinates.push(number(word).map_err(|_| wrong(line, "needs three numbers"))? / weight);
+        coordinates.push(number(word).map_err(|_| line.wrong("needs three numbers"))? / weight);
     }
     Ok(())
 }
@@ -90,7 +88,7 @@ fn corners_of(line: &Line<'_>, words: &[&[u8]], n: usize, corners: &mut Vec<u32>
         let index = parts.next().unwrap_or_default();
         let others: Vec<&[u8]> = parts.collect();
         if !is_whole(index) || others.len() > 2 || !others.iter().all(|other| other.is_empty() || is_whole(other)) {
-            return Err(wrong(line, "is not a list of vertices, each as 1, 1/2, 1//3 or 1/2/3"));
+            return Err(line.wrong("is not a list of vertices, each as 1, 1/2, 1//3 or 1/2/3"));
         }
         let index = std::str::from_utf8(index).ok().and_then(|index| index.parse::<i64>().ok());
         let place = match index {
@@ -100,7 +98,7 @@ fn corners_of(line: &Line<'_>, words: &[&[u8]], n: usize, corners: &mut Vec<u32>
             _ => None,
         };
         let place = place.and_then(|place| u32::try_from(place).ok());
-        corners.push(place.ok_or_else(|| wrong(line, "has a vertex that does not exist"))?);
+        corners.push(place.ok_or_else(|| line.wrong("has a vertex that does not exist"))?);
     }
     Ok(())
 }
@@ -115,7 +113,7 @@ fn missing(bytes: &[u8], n: usize) -> String {
             Some(&b"f") => {
                 let found = corners_of(&line, &words, before, &mut corners);
                 if found.is_err() || corners.iter().any(|&corner| corner as usize >= n) {
-                    return wrong(&line, &format!("has a vertex that does not exist; the file has {n}"));
+                    return line.wrong(&format!("has a vertex that does not exist; the file has {n}"));
                 }
             }
             _ => {}

@@ -39,15 +39,19 @@ pub(super) fn is_text(bytes: &[u8]) -> bool {
     begins(bytes.trim_ascii_start(), b"solid")
 }
 
-/// Returns an error message for bytes that are neither text nor of the length of a binary file.
+/// Returns an error message for bytes that are neither text nor of the length of a binary file. If they are much too
+/// short for the number of triangles, that number is probably something else.
 pub(super) fn wrong_length(bytes: &[u8]) -> String {
     let there = bytes.len();
     match promised(bytes) {
+        Some(triangles) if length(triangles) / 1000 > there as u64 => {
+            "is in a binary format other than PLY and STL".into()
+        }
         Some(triangles) => {
             let due = length(triangles);
-            format!("binary STL of {triangles} triangles must have {due} bytes, got {there}")
+            format!("is neither PLY nor text; binary STL of {triangles} triangles must have {due} bytes, got {there}")
         }
-        None => format!("binary STL must have at least {HEADER} bytes, got {there}"),
+        None => format!("is neither PLY nor text; binary STL must have at least {HEADER} bytes, got {there}"),
     }
 }
 

@@ -366,6 +366,42 @@ fn headers_of_ply_in_other_encodings() {
 }
 
 #[test]
+fn off_files() {
+    let rows: String = CORNERS.iter().map(|row| format!("{} {} {} 7\n", row[0], row[1], row[2])).collect();
+    let faces: String = FACES.iter().map(|face| format!("3 {} {} {} 255 0 0\n", face[0], face[1], face[2])).collect();
+    for header in ["OFF\n4 4 6\n", "# a comment\r\n\nCOFF 4 4 # numbers\n"] {
+        let mesh = read_bytes(format!("{header}\n{rows}{faces}").as_bytes()).unwrap();
+        assert_eq!((triangles(&mesh), mesh.notes.len()), (expected(), 0));
+    }
+    let mesh = read_bytes(format!("OFF 4 1 0\n{rows}4 0 1 2 3\n3 0 1 2\n").as_bytes()).unwrap();
+    assert_eq!(mesh.faces, [[0, 1, 2], [0, 2, 3]]);
+    assert_eq!(mesh.notes, ["lines after the last face that are not read: 1"]);
+    for (text, said) in [
+        ("OFF".into(), "is OFF, and ends before the numbers of vertices and faces"),
+        ("OFF\n4 x 0\n".into(), "line 2: '4 x 0' must be the numbers of vertices and faces"),
+        ("4OFF\n4 4 0\n".into(), "is OFF of other than three dimensions"),
+        ("OFF BINARY\n\0\0".into(), "is OFF in binary"),
+        ("OFF\n4000000000 4000000000 0\n0 0 0\n".into(), "is OFF, and ends before vertex 2 of 4000000000"),
+        ("OFF\n1 0 0\n0 0\n".into(), "line 3: '0 0' needs three numbers"),
+        (format!("OFF\n4 2 0\n{rows}3 0 1 2\n"), "is OFF, and ends before face 2 of 2"),
+        (
+            format!("OFF\n4 1 0\n{rows}3 0 1 4\n"),
+            "line 7: '3 0 1 4' has the vertex 4; vertices must be integers from 0 to 3",
+        ),
+        (format!("OFF\n4 1 0\n{rows}3 0 1\n"), "line 7: '3 0 1' must have 3 vertices"),
+        (format!("OFF\n4 1 0\n{rows}three 0 1 2\n"), "must begin with a number of vertices"),
+        ("{\n \"asset\": {\"version\": \"2.0\"}}".into(), "is a scene of glTF; write its mesh as PLY, OBJ, STL or OFF"),
+    ] {
+        let error = read_bytes(text.as_bytes()).unwrap_err();
+        assert!(error.starts_with(said) || error.ends_with(said), "{error}");
+    }
+    // Bytes 80 to 83 are letters, which are no number of triangles.
+    let binary: Vec<u8> = b"\0some other binary format".iter().copied().cycle().take(4000).collect();
+    assert_eq!(read_bytes(&binary).unwrap_err(), "is in a binary format other than PLY and STL");
+    assert!(read_bytes(b"glTF\x02\0\0\0").unwrap_err().contains("glTF"));
+}
+
+#[test]
 fn binary_stl_of_another_length() {
     for name in [b"solid", b"other"] {
         let mut bytes = [&name[..], &[0; 75]].concat();
