@@ -288,8 +288,10 @@ pub struct Particles {
     ///
     /// The catalogue then has the number and mass of each type and of all types together. Spheres and profiles are
     /// over all types. The rows of the particles of each type are in labels_type0.npy, labels_type4.npy and so on,
-    /// in the order of that type in the file. Their ids are in ids_type0.npy and so on, if there are any. With
-    /// --finder adaptahop other types count in spheres and profiles only.
+    /// in the order of that type in the file. Their ids are in ids_type0.npy and so on, if there are any.
+    ///
+    /// With --finder adaptahop no other types join halos: leave this option out, and they count in spheres and
+    /// profiles, or choose `none`.
     #[arg(long, value_name = "TYPES|none", value_delimiter = ',', value_parser = attach, help_heading = "Particles")]
     pub attach: Vec<Attach>,
     /// Read only the given file of a split snapshot

@@ -11,8 +11,8 @@ use super::{Points, number};
 /// linking distance shrinks, clusters lose points, split into several of at least M points, or vanish. The most
 /// stable clusters are selected, and numbered by their smallest member.
 ///
-/// FILE is a NumPy array (N x D), a text table or a Gadget-2 snapshot (all particle types), with 1 to 10 coordinates
-/// per point.
+/// FILE is a table (text, Parquet, FITS), a NumPy array (N x D), a point cloud (PLY, PCD, LAS) or a snapshot (all
+/// particle types), with 1 to 10 coordinates per point.
 #[derive(Debug, clap::Args)]
 pub struct Hdbscan {
     #[command(flatten)]
@@ -76,7 +76,7 @@ pub struct Hdbscan {
     /// By the ending of the name, a NumPy array of f64 (.npy) or a text table with the column outlier (.csv).
     #[arg(long, value_name = "OUTLIERS.npy|csv")]
     pub outliers: Option<PathBuf>,
-    /// Draw the points, coloured by cluster; only in two dimensions, except as a page
+    /// Draw the points in two or three dimensions, coloured by cluster, or a page for a browser
     ///
     /// With the ending .html, one file for a browser: points of any dimension that can be turned and zoomed, a table
     /// of the clusters, and their condensed tree.

@@ -77,8 +77,8 @@ impl Command {
 /// belong to the same cluster. A point that is not core but within E of a core point is a border point: it joins the
 /// lowest-numbered cluster among these core points. All other points are noise.
 ///
-/// FILE is a NumPy array (N x D), a text table or a Gadget-2 snapshot (all particle types), with 1 to 10 coordinates
-/// per point. `ropewalk kdist` helps to choose E.
+/// FILE is a table (text, Parquet, FITS), a NumPy array (N x D), a point cloud (PLY, PCD, LAS) or a snapshot (all
+/// particle types), with 1 to 10 coordinates per point. `ropewalk kdist` helps to choose E.
 #[derive(Clone, Debug, clap::Args)]
 pub struct Dbscan {
     #[command(flatten)]
@@ -106,7 +106,7 @@ pub struct Dbscan {
     /// table has the coordinates and the label. Standard output (-) is CSV.
     #[arg(long, value_name = "OUT.csv|ecsv|parquet|npy")]
     pub out: Option<PathBuf>,
-    /// Draw the points, coloured by cluster; only in two dimensions, except as a page
+    /// Draw the points in two or three dimensions, coloured by cluster, or a page for a browser
     ///
     /// With the ending .html, one file for a browser: points of any dimension that can be turned and zoomed, and a
     /// table of the clusters.

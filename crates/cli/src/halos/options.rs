@@ -95,7 +95,7 @@ fn check_types(args: &Args) -> Result<(), Failure> {
         return Err(format!("type {twice} is given twice").into());
     }
     if !attach.is_empty() && args.finder == args::Finder::AdaptaHop {
-        return Err("--attach requires --finder fof or hop".into());
+        return Err("--attach: with --finder adaptahop, no other types join halos; without --attach, they count in spheres and profiles".into());
     }
     Ok(())
 }
