@@ -50,8 +50,8 @@ impl Legend {
     }
 
     /// Draws a line for each of the largest clusters, then the other clusters together, then noise. The columns are
-    /// the label and the number of points.
-    pub fn draw(&self, chart: &mut Chart, [left, top]: [f64; 2], noise: usize) {
+    /// the label and the number of points. Returns the baseline of the last line.
+    pub fn draw(&self, chart: &mut Chart, [left, top]: [f64; 2], noise: usize) -> f64 {
         let rest = &self.ranked[self.ranked.len().min(NAMED)..];
         let mut lines: Vec<Line> = vec![];
         for &(label, size) in self.ranked.iter().take(NAMED) {
@@ -79,6 +79,7 @@ impl Legend {
             chart.text(name, [left + INDENT, y], LETTERS, Align::Left, INK);
             chart.text(grouped(size as u64), [right, y], LETTERS, Align::Right, INK);
         }
+        y
     }
 }
 

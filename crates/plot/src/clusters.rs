@@ -112,8 +112,9 @@ pub fn clusters<S: Scalar, const D: usize>(
         frame.axes(&mut chart, &view, &shown.axes);
     }
     let [left, top, bottom] = frame.legend();
-    legend.draw(&mut chart, [left, top], labels.n_noise());
-    legend_bar(&mut chart, [left, bottom], shown.eps * frame.scale);
+    let end = legend.draw(&mut chart, [left, top], labels.n_noise());
+    // The legend of many clusters is longer than a flat plot is high.
+    legend_bar(&mut chart, [left, bottom.max(end + 63.0)], shown.eps * frame.scale);
     let middle = frame.middle();
     chart.heading(&shown.title[0], [middle, 42.0], 29.0, INK);
     chart.heading(&shown.title[1], [middle, 80.0], 23.0, FAINT);
@@ -269,6 +270,26 @@ mod tests {
 
     fn shown(eps: f64, period: Option<f64>) -> ClusterPicture {
         ClusterPicture { eps, period, ..ClusterPicture::default() }
+    }
+
+    #[test]
+    fn the_bar_of_a_flat_plot_is_below_the_legend() {
+        // 20 pairs in a row, and two points of noise: a legend of 14 lines beside a plot of the least height.
+        let points: Vec<[f64; 2]> = (0..42)
+            .map(|i| [f64::from(i / 2) + f64::from(i % 2) * 0.1 * f64::from(i < 40), f64::from(i > 40)])
+            .collect();
+        let labels = dbscan(&points, 0.15, 2).unwrap();
+        let svg =
+            String::from_utf8(clusters(&points, &labels, &shown(0.3, None), PictureFormat::Svg).unwrap()).unwrap();
+        let y = |text: &str| {
+            let end = svg.find(&format!(">{text}<")).unwrap();
+            let place = svg[..end].rsplit("translate(").next().unwrap();
+            place.split([' ', ')']).nth(1).unwrap().parse::<f64>().unwrap()
+        };
+        assert!(y("8 others") < y("noise") && y("eps") > y("noise") + LETTERS, "{} {}", y("noise"), y("eps"));
+        let height: f64 =
+            svg.split("viewBox=\"0 0 ").nth(1).unwrap().split([' ', '"']).nth(1).unwrap().parse().unwrap();
+        assert!(y("eps") + 24.0 < height);
     }
 
     #[test]

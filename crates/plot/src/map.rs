@@ -13,7 +13,7 @@ use crate::ticks::{Room, Side, linear};
 /// The longer side of the plot, and the minimum of the shorter one.
 const SIDE: f64 = 960.0;
 const LEAST: f64 = 320.0;
-const LEFT: f64 = 130.0;
+const LEFT: f64 = 144.0;
 const TOP: f64 = 96.0;
 /// The space for the colour bar on the right, and for the axis below.
 const RIGHT: f64 = 200.0;
@@ -135,6 +135,25 @@ mod tests {
         }
         for values in [[7.0; 6], [f64::NAN; 6]] {
             assert!(map(&values, &grid([3, 2]), PictureFormat::Png).unwrap().starts_with(b"\x89PNG"));
+        }
+    }
+
+    /// No text is cut off: the pixels at the edges of the page are white, also with powers of ten beside names.
+    #[test]
+    fn names_are_on_the_page() {
+        for corners in [[[0.0, -1.0], [3.0, 1.0]], [[2e7, 3e9], [4e7, 7e9]]] {
+            let grid = Map { corners, axes: ["long(g)", "(depth)"].map(String::from), ..grid([3, 2]) };
+            let png = map(&[0.0, 1e8, 2.0, 3.0, f64::NAN, 5e9], &grid, PictureFormat::Png).unwrap();
+            let mut reader = png::Decoder::new(std::io::Cursor::new(png)).read_info().unwrap();
+            let [width, height] = [reader.info().width, reader.info().height].map(|side| side as usize);
+            let mut pixels = vec![0; reader.output_buffer_size().unwrap()];
+            reader.next_frame(&mut pixels).unwrap();
+            let pixel = pixels.len() / (width * height);
+            for (i, color) in pixels.chunks_exact(pixel).enumerate() {
+                let (x, y) = (i % width, i / width);
+                let is_edge = x == 0 || y == 0 || x == width - 1 || y == height - 1;
+                assert!(!is_edge || color.iter().all(|&part| part == 255), "{x}, {y}: {color:?}");
+            }
         }
     }
 
