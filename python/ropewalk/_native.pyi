@@ -212,6 +212,15 @@ def draw_clusters(
     style: Style,
 ) -> bytes: ...
 def draw_condensed_tree(clusters: Clusters, title: str, style: Style) -> bytes: ...
+def draw_gallery(
+    halos: Halos,
+    rows: list[int],
+    positions: Floats,
+    attached: list[tuple[int, Floats]],
+    centers: list[tuple[str, str]],
+    title: str,
+    style: Style,
+) -> bytes: ...
 def draw_k_distances(
     sorted: NDArray[np.float64], k: int, title: str, style: Style | None
 ) -> tuple[float | None, bytes | None]: ...

@@ -2,7 +2,7 @@
 //!
 //! In: the data of a figure, and a format with a resolution. Out: the bytes of a file. `ropewalk-plot` draws.
 
-use numpy::{PyReadonlyArray1, PyReadonlyArray2};
+use numpy::{PyReadonlyArray1, PyReadonlyArray2, PyUntypedArrayMethods};
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 use ropewalk::halo::Particles;
@@ -36,7 +36,7 @@ fn drawn<'py>(py: Python<'py>, draw: impl FnOnce() -> Result<Vec<u8>> + Send) ->
     Ok(PyBytes::new(py, &run(py, None, draw)?))
 }
 
-/// Draws points in the plane, coloured by cluster. `axes` has the names of the coordinates, or none.
+/// Draws points in the plane or in space, coloured by cluster. `axes` has the names of the coordinates, or none.
 #[pyfunction]
 #[pyo3(signature = (points, labels, axes, eps, period, title, style))]
 pub fn draw_clusters<'py>(
@@ -49,11 +49,14 @@ pub fn draw_clusters<'py>(
     title: [String; 2],
     style: StyleArguments,
 ) -> PyResult<Bound<'py, PyBytes>> {
-    let (points, labels) = (points.as_slice()?.as_chunks::<2>().0, labels.as_slice()?);
+    let (dim, points, labels) = (points.shape()[1], points.as_slice()?, labels.as_slice()?);
     let shown = ClusterPicture { title, axes, eps, period };
     drawn(py, || {
-        let labels = Labels::from_slice(labels)?;
-        ropewalk_plot::clusters(points, &labels, &shown, style.style()?)
+        let (labels, style) = (Labels::from_slice(labels)?, style.style()?);
+        match dim {
+            3 => ropewalk_plot::clusters(points.as_chunks::<3>().0, &labels, &shown, style),
+            _ => ropewalk_plot::clusters(points.as_chunks::<2>().0, &labels, &shown, style),
+        }
     })
 }
 
@@ -68,6 +71,32 @@ pub fn draw_condensed_tree<'py>(
 ) -> PyResult<Bound<'py, PyBytes>> {
     let found = &clusters.get().found;
     drawn(py, || ropewalk_plot::condensed_tree(found, title, style.style()?))
+}
+
+/// Draws rows of the catalogue side by side. `attached` has types and the positions of their particles. `centers` has
+/// the middle parts of the names of columns, and names for the legend.
+#[pyfunction]
+#[pyo3(signature = (halos, rows, positions, attached, centers, title, style))]
+pub fn draw_gallery<'py>(
+    py: Python<'py>,
+    halos: &Bound<'py, Halos>,
+    rows: Vec<usize>,
+    positions: Rows,
+    attached: Vec<(u8, Rows)>,
+    centers: Vec<(String, String)>,
+    title: &str,
+    style: StyleArguments,
+) -> PyResult<Bound<'py, PyBytes>> {
+    let halos = halos.get();
+    let members = |row: usize| {
+        let linked = halos.row(row).iter().filter_map(|&i| positions.0.in_space(i as usize));
+        let of_type = |(kind, points): &(u8, Rows)| {
+            let members = halos.attached_members(*kind, row);
+            (*kind, members.filter_map(|i| points.0.in_space(i)).collect())
+        };
+        (linked.collect(), attached.iter().map(of_type).collect())
+    };
+    drawn(py, || halos.figures.gallery(&rows, &centers, members, title, style.style()?))
 }
 
 /// Draws ascending distances to `k`-th neighbours. Also returns the distance at the knee, and draws nothing if `style`

@@ -1,10 +1,12 @@
 //! The data of a catalogue that figures show, and the figures that need more than the catalogue.
 
 use ropewalk::Result;
+use ropewalk::geometry::Space;
 use ropewalk::halo::{Profile, Universe};
 use ropewalk::units::{Factors, Quantity, UnitSystem};
 use ropewalk_pipeline::{HaloName, Pipeline, SuitableFits, expected_mass_functions};
-use ropewalk_plot::{AxisUnits, ProfilePanel, Style};
+use ropewalk_plot::{AxisUnits, GalleryHalo, GalleryPanel, ProfilePanel, Style};
+use ropewalk_table::columns::{Column, Values};
 use ropewalk_table::{Catalog, MassCounts};
 
 /// The data of a catalogue that figures show, in the units of the particles.
@@ -83,5 +85,51 @@ impl HaloFigures {
         };
         let panels: Vec<ProfilePanel> = rows.iter().filter_map(panel).collect();
         ropewalk_plot::profiles(&panels, [title, "R200c"], &self.units, style)
+    }
+
+    /// Draws rows of the catalogue side by side. `centers` has the middle parts of the names of columns, such as `mcp`
+    /// for `fof_halo_mcp_x`, and names for the legend; centres without columns are left out. Members are those of each
+    /// row, and of each row and attached type.
+    pub fn gallery(
+        &self,
+        rows: &[usize],
+        centers: &[(String, String)],
+        members: impl Fn(usize) -> (Vec<[f64; 3]>, Vec<(u8, Vec<[f64; 3]>)>),
+        title: &str,
+        style: Style,
+    ) -> Result<Vec<u8>> {
+        let columns = |(part, name): &'_ (String, String)| {
+            let axis = |axis: &str| self.numbers(&self.catalog.name(&format!("{part}_{axis}")));
+            Some(([axis("x")?, axis("y")?, axis("z")?], name.clone()))
+        };
+        let (centers, names): (Vec<[&[f64]; 3]>, Vec<String>) = centers.iter().filter_map(columns).unzip();
+        let names: Vec<&str> = names.iter().map(String::as_str).collect();
+        // The sphere is around the first centre.
+        let radii = self.numbers("sod_halo_r200c").filter(|_| !centers.is_empty());
+        let radius = |row: usize| radii.map(|radii| radii[row]).filter(|radius| radius.is_finite());
+        let space: Space<3> = Space::periodic(self.period)?;
+        let panel = |&row: &usize| {
+            let (members, others) = members(row);
+            let halo = GalleryHalo {
+                name: HaloName { row, tag: self.catalog.halos()[row].tag }.to_string(),
+                members,
+                others,
+                centers: centers.iter().map(|columns| columns.map(|values| values[row])).collect(),
+                r200c: radius(row),
+            };
+            halo.panel(&space, &self.units)
+        };
+        let panels: Vec<GalleryPanel> = rows.iter().map(panel).collect();
+        let sphere = if panels.iter().any(|panel| panel.radius.is_some()) { "R200c" } else { "" };
+        ropewalk_plot::gallery(&panels, &names, [title, sphere], &self.units, style)
+    }
+
+    /// Returns the numbers of a column in the units of the particles, if there is one of that name.
+    fn numbers(&self, name: &str) -> Option<&[f64]> {
+        let column: &Column = self.catalog.columns().iter().find(|column| column.name() == name)?;
+        match column.values() {
+            Values::Numbers(values) => Some(values),
+            _ => None,
+        }
     }
 }

@@ -222,8 +222,15 @@ impl Halos {
         &self.notes
     }
 
+    /// Returns the indices of the particles of an attached type that joined a row.
+    pub fn attached_members(&self, particle_type: u8, row: usize) -> impl Iterator<Item = usize> {
+        let attached = self.attached.iter().filter(move |attached| attached.particle_type == particle_type);
+        let labels = attached.flat_map(|attached| &attached.labels).enumerate();
+        labels.filter_map(move |(i, &label)| (usize::try_from(label) == Ok(row)).then_some(i))
+    }
+
     /// Returns the members of a row; empty if there is no such row.
-    fn row(&self, row: usize) -> &[u32] {
+    pub fn row(&self, row: usize) -> &[u32] {
         self.order.get(row).map_or(&[], |&halo| self.members.of(halo as usize))
     }
 }

@@ -305,6 +305,7 @@ def cases() -> dict[str, Callable[[], Callable[[], Any]]]:
     with_profiles = {**units, "overdensities": "200m", "profiles": 4}
     profiles = lambda: rw.halos(x(), box_size=1.0, eps=r(), min_members=20, **with_profiles)  # noqa: E731
     function("plot.profiles", lambda own: rw.plot.profiles(own).png(), profiles)
+    function("plot.gallery", lambda catalog, own: rw.plot.gallery(catalog, positions=own).png(), lambda: fitted("HaloCatalog"), x)
     function("plot.projection", lambda own: rw.plot.projection(own).png(), x)
     subhalos = lambda: rw.halos(x(), box_size=1.0, finder=rw.AdaptaHOP(density_threshold=8.0), min_members=20)  # noqa: E731
     function("plot.subhalos", lambda own: rw.plot.subhalos(own).png(), subhalos)

@@ -34,6 +34,15 @@ def test_attached_types(tmp_path: Path) -> None:
     for kind in others:
         np.testing.assert_array_equal(catalog.attached_labels[kind], np.load(out / f"labels_type{kind}.npy"))
         np.testing.assert_array_equal(catalog.attached_ids[kind], np.load(out / f"ids_type{kind}.npy"))
+    # A gallery in the colours of the types, as that of the program.
+    positions = {kind: read_snapshot(path, types=kind).positions for kind in others}
+    with pytest.warns(RopewalkWarning, match="has no centre"):
+        centred = halos(snapshot, attach=others, center="mbp", **more)  # type: ignore[arg-type]
+    shown = ropewalk.plot.gallery(centred, attached=positions)
+    subprocess.run([program(), "halos", str(path), *options[:4], *options[-4:], "--gallery", "6", "--format", "svg", "--out", str(out)], check=True, capture_output=True)
+    assert shown.svg() == (out / "gallery.svg").read_text()
+    with pytest.raises(ValueError, match=rf"attached\[{others[0]}\] has the shape"):
+        ropewalk.plot.gallery(catalog, attached={others[0]: positions[others[0]][1:]})
     # By default, all types that are not linked are attached.
     assert list(halos(snapshot, **more).attached_labels) == others  # type: ignore[arg-type]
     with pytest.raises(ValueError, match=rf"attach: .*gizmo.hdf5 has no particles of type 6; types present: {linked} \("):

@@ -106,6 +106,23 @@ def test_clusters() -> None:
         plot.clusters(x, labels, axes=(0, 2))
 
 
+def test_clusters_in_space() -> None:
+    flat, labels = blobs()
+    x = np.column_stack([flat, np.arange(300) % 7, np.arange(300)])
+    frame = pytest.importorskip("pandas").DataFrame(x, columns=list("abcd"))
+    shown = plot.clusters(frame, labels)
+    # Three projections: two have each axis at their sides, with names only there.
+    assert shown.svg().count("<image") == 3 and all(f"| {name} " in texts(shown) for name in "abc") and "| d " not in texts(shown)
+    chosen = plot.clusters(frame, labels, axes=(3, 0, 1))
+    assert chosen.svg() == plot.clusters(frame[["d", "a", "b"]], labels).svg() != shown.svg()
+    assert plot.clusters(frame, labels, axes=(3, 0)).svg().count("<image") == 1
+    for axes in ((0,), (0, 1, 2, 3)):
+        with pytest.raises(ValueError, match=f"axes has {len(axes)} coordinates; it must have two or three"):
+            plot.clusters(x, labels, axes=axes)
+    with pytest.raises(ValueError, match=r"X has the shape \(300, 1\)"):
+        plot.clusters(x[:, :1], labels)
+
+
 def test_a_condensed_tree() -> None:
     x, _ = blobs()
     figure = plot.condensed_tree(HDBSCAN(min_cluster_size=20).fit(x))
@@ -179,6 +196,36 @@ def test_a_projection(catalog: ropewalk.HaloCatalog) -> None:
         plot.projection(x[:, :2])
 
 
+def test_a_gallery(catalog: ropewalk.HaloCatalog) -> None:
+    x = sample.mock_halos(N, box_size=SIDE)
+    figure = plot.gallery(catalog, positions=x)
+    tags, counts = catalog["fof_halo_tag"], catalog["fof_halo_count"]
+    assert figure.title == "The 6 largest halos along the z axis, redshift 0"
+    assert all(f"halo {row} (tag {tags[row]})" in texts(figure) for row in range(6))
+    assert f"{counts[0]:,} members, R200c {catalog['sod_halo_r200c'][0]:.3g}" in texts(figure) and "most bound particle" in texts(figure)
+    # A halo does not depend on the place of the box's faces.
+    last = plot.gallery(catalog, -1, positions=x)
+    assert last.title == f"Halo {len(catalog) - 1} along the z axis, redshift 0" and f"(tag {tags[-1]})" in texts(last)
+    assert plot.gallery(catalog, [], positions=x, title="none").title == "none"
+    with pytest.raises(ValueError, match="the halos are of an array; pass it"):
+        plot.gallery(catalog)
+    with pytest.raises(ValueError, match=r"positions has the shape \(4999, 3\); the catalogue needs \(5000, 3\)"):
+        plot.gallery(catalog, positions=x[1:])
+    with pytest.raises(IndexError, match="there is no halo 9999"):
+        plot.gallery(catalog, [0, 9999], positions=x)
+    with pytest.raises(ValueError, match="no particles of type 0 were attached"):
+        plot.gallery(catalog, positions=x, attached={0: x})
+
+
+def test_a_gallery_shows_halos_without_subhalos() -> None:
+    x = sample.mock_halos(N)
+    nested = halos(x, box_size=1, finder="adaptahop")
+    inner = np.flatnonzero(nested["halo_parent"] >= 0)
+    shown = texts(plot.gallery(nested, positions=x))
+    assert len(inner) > 0 and not any(f"halo {row} (" in shown for row in inner)
+    assert f"halo {inner[0]} (" in texts(plot.gallery(nested, int(inner[0]), positions=x))
+
+
 def test_subhalos(catalog: ropewalk.HaloCatalog) -> None:
     nested = halos(sample.mock_halos(N), box_size=1, finder="adaptahop")
     shown = texts(plot.subhalos(nested))
@@ -209,6 +256,14 @@ def test_a_dendrogram() -> None:
     with pytest.raises(ValueError, match=r"\(n - 1, 4\)"):
         plot.dendrogram(np.zeros((3, 2)))
     pyplot.close("all")
+
+
+@pytest.mark.skipif(not P3M.is_file(), reason="data/p3m_64.gadget2 is not there")
+def test_the_gallery_is_that_of_the_program(tmp_path: Path) -> None:
+    options = ["--gallery", "4", "--so", "200c", "--center", "mcp", "--subsample", "0.1", "--format", "svg", "--out", str(tmp_path / "out")]
+    subprocess.run([program(), "halos", str(P3M), *options], check=True, capture_output=True)
+    catalog = halos(read_snapshot(P3M, subsample=0.1), overdensities="200c", center=["mbp", "mcp"])
+    assert plot.gallery(catalog, range(4), title="The 4 largest halos along the z axis, redshift 0").svg() == (tmp_path / "out/gallery.svg").read_text()
 
 
 @pytest.mark.skipif(not P3M.is_file(), reason="data/p3m_64.gadget2 is not there")

@@ -2,17 +2,15 @@
 
 use ropewalk::geometry::Space;
 use ropewalk::halo::{Centers, Profile};
-use ropewalk::internals::format::significant;
 use ropewalk::units::Quantity;
 use ropewalk_pipeline::{CenterKind, FoundHalos, HaloName, Pipeline};
-use ropewalk_plot::{GalleryMembers, GalleryPanel, ProfilePanel};
+use ropewalk_plot::{GalleryHalo, GalleryPanel, ProfilePanel};
 use ropewalk_table::Catalog;
 
 use super::args::Halos as Args;
 use super::failure::Failure;
 use super::output_units::{axes, factor, of_pictures};
 use super::pictures::Picture;
-use super::text::grouped;
 
 /// The maximum number of halos in a picture of profiles.
 const PANELS: usize = 100;
@@ -41,18 +39,6 @@ fn center_name(kind: CenterKind) -> String {
     }
 }
 
-/// Returns the name of a particle type in the legend.
-fn type_name(kind: u8) -> String {
-    match kind {
-        0 => "gas".into(),
-        1 => "dark matter".into(),
-        4 => "stars".into(),
-        5 => "black holes".into(),
-        6 => "neutrinos".into(),
-        _ => format!("type {kind}"),
-    }
-}
-
 /// Draws members and centres of the largest halos of a catalogue: the linked particles, those of each attached type,
 /// the most bound particle, and the other centres of `--center`.
 pub fn gallery(
@@ -68,43 +54,18 @@ pub fn gallery(
     let space: Space<3> = Space::periodic(pipeline.period())?;
     let position = |&i: &u32| pipeline.position(i).unwrap_or([f64::NAN; 3]);
     let factors = of_pictures(args, pipeline)?;
-    let length = factor(factors.as_ref(), Quantity::Length);
     let units = axes(pipeline, factors.as_ref());
     let panel = |halo: usize| {
-        let members = largest.halos.members(halo);
-        // Offsets are from the first member; the picture is centred on the middle of the members.
-        let first = members.first().map_or([f64::NAN; 3], position);
-        let offset = |at: [f64; 3]| {
-            let [x, y, _] = space.offset(&first, &at);
-            [x, y]
-        };
-        let mut members: Vec<[f64; 2]> = members.iter().map(|i| offset(position(i))).collect();
-        let middle = [0, 1].map(|k| {
-            let extent =
-                members.iter().map(|at| at[k]).fold((f64::MAX, f64::MIN), |(lo, hi), x| (lo.min(x), hi.max(x)));
-            0.5 * (extent.0 + extent.1)
-        });
-        let about = |at: [f64; 2]| [length * (at[0] - middle[0]), length * (at[1] - middle[1])];
-        members.iter_mut().for_each(|at| *at = about(*at));
         let attached = found.attached.as_ref().map(|attached| attached.positions_by_type(largest.found[halo]));
-        let of_type = |(kind, positions): (u8, Vec<[f64; 3]>)| GalleryMembers {
-            name: type_name(kind),
-            positions: positions.into_iter().map(|at| about(offset(at))).collect(),
-        };
-        let others_of_halo: Vec<GalleryMembers> = attached.into_iter().flatten().map(of_type).collect();
-        let count = members.len() + others_of_halo.iter().map(|others| others.positions.len()).sum::<usize>();
-        let radius = largest.r200c[halo].map(|radius| length * radius);
-        let shown =
-            radius.map_or(String::new(), |radius| format!(", R200c {} {}", significant(radius, 3), units.length()));
         let centers = [&largest.centers].into_iter().chain(&others);
-        GalleryPanel {
-            caption: [largest.names[halo].to_string(), format!("{} members{shown}", grouped(count as u64))],
-            // A missing centre is NaN and is not drawn.
-            centers: centers.map(|kind| about(offset(kind.as_slice()[halo].position))).collect(),
-            radius,
-            members,
-            others: others_of_halo,
-        }
+        let halo = GalleryHalo {
+            name: largest.names[halo].to_string(),
+            members: largest.halos.members(halo).iter().map(position).collect(),
+            others: attached.unwrap_or_default(),
+            centers: centers.map(|kind| kind.as_slice()[halo].position).collect(),
+            r200c: largest.r200c[halo],
+        };
+        halo.panel(&space, &units)
     };
     let panels: Vec<GalleryPanel> = (0..largest.halos.len()).map(panel).collect();
     let title = match panels.len() {

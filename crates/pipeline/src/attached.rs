@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
 use ropewalk::internals::parallel::map;
-use ropewalk_io::{Masses, Points, Snapshot};
+use ropewalk_io::{Masses, Snapshot};
 
 use crate::particle_sets::kinds;
 
@@ -75,12 +75,7 @@ impl<'a> Attached<'a> {
         for &place in self.members(halo) {
             let run = self.others.types.get(ends.partition_point(|&end| end <= place as usize));
             let list = run.and_then(|run| positions.iter_mut().find(|(kind, _)| *kind == run.particle_type));
-            let at = match &self.others.points {
-                Points::F32(table) => {
-                    table.rows::<3>().and_then(|rows| rows.get(place as usize)).map(|row| row.map(f64::from))
-                }
-                Points::F64(table) => table.rows::<3>().and_then(|rows| rows.get(place as usize)).copied(),
-            };
+            let at = self.others.points.in_space(place as usize);
             if let Some((list, at)) = list.zip(at) {
                 list.1.push(at);
             }

@@ -218,10 +218,7 @@ impl<'a> Pipeline<'a> {
 
     /// Returns the position of a particle as in the snapshot; `None` if there is no such particle.
     pub fn position(&self, index: u32) -> Option<[f64; 3]> {
-        match &*self.points {
-            Points::F32(table) => table.rows::<3>()?.get(index as usize).map(|row| row.map(Into::into)),
-            Points::F64(table) => table.rows::<3>()?.get(index as usize).copied(),
-        }
+        self.points.in_space(index as usize)
     }
 
     /// Returns `true` if particles have no masses, so that masses are numbers of particles.

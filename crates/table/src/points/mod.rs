@@ -161,4 +161,20 @@ impl Points {
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
+
+    /// Returns a point of three coordinates; `None` if there is no such point, or if points have other dimensions.
+    ///
+    /// ```
+    /// use ropewalk_table::{Points, Table};
+    ///
+    /// let points = Points::F32(Table::new(3, vec![0.0, 1.0, 2.0])?);
+    /// assert_eq!((points.in_space(0), points.in_space(1)), (Some([0.0, 1.0, 2.0]), None));
+    /// # Ok::<(), ropewalk::Error>(())
+    /// ```
+    pub fn in_space(&self, index: usize) -> Option<[f64; 3]> {
+        match self {
+            Self::F32(table) => table.rows::<3>()?.get(index).map(|row| row.map(f64::from)),
+            Self::F64(table) => table.rows::<3>()?.get(index).copied(),
+        }
+    }
 }
