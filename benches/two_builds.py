@@ -96,11 +96,14 @@ def write_meshes(folder):
     return {name: str(folder / f"{name}.obj") for name in ("square", "box")}
 
 
-def operations(program, snapshot, meshes, arguments, threads, folder):
+def earlier_names(program, snapshot):
+    """Returns the names of operations that a program does not know by their name of today."""
+    known = subprocess.run([program, "bench", snapshot, "--ops", "unknown"], capture_output=True, text=True).stderr
+    return {name: old for name, old in EARLIER_NAMES.items() if name not in known}
+
+
+def operations(program, snapshot, meshes, arguments, threads, folder, earlier):
     """Returns the times of operations in seconds, by name."""
-    asked = ["bench", snapshot, "--ops", "unknown"]
-    known = subprocess.run([program, *asked], cwd=folder, capture_output=True, text=True).stderr
-    earlier = {name: old for name, old in EARLIER_NAMES.items() if name not in known}
     arguments = [",".join(earlier.get(name, name) for name in argument.split(",")) for argument in arguments]
     run(program, ["bench", snapshot, "--json", "times.json", *arguments, *threads], folder)
     name_today = {old: name for name, old in earlier.items()}
@@ -113,13 +116,13 @@ def operations(program, snapshot, meshes, arguments, threads, folder):
 
 def least_times(programs, snapshot, arguments, threads, rounds, with_rays):
     """Returns the shortest time of each operation for each program, in seconds."""
-    best = [{}, {}]
+    best, earlier = [{}, {}], [earlier_names(program, snapshot) for program in programs]
     with tempfile.TemporaryDirectory() as scratch:
         folder = Path(scratch)
         meshes = write_meshes(folder) if with_rays else {}
         for turn in range(rounds):
             for which in (0, 1) if turn % 2 == 0 else (1, 0):
-                for name, time in operations(programs[which], snapshot, meshes, arguments, threads, folder).items():
+                for name, time in operations(programs[which], snapshot, meshes, arguments, threads, folder, earlier[which]).items():
                     best[which][name] = min(time, best[which].get(name, time))
     return best
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import operator
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, SupportsIndex
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -110,10 +110,14 @@ class HaloCatalog(Table):
         IndexError
             If there is no such halo.
         """
+        return self._halos.members(self._row(i))
+
+    def _row(self, i: SupportsIndex) -> int:
+        """Returns the row of a halo; negative numbers count from the end."""
         row = operator.index(i)
         if not -len(self) <= row < len(self):
             raise IndexError(f"there is no halo {row}; there are {len(self)}")
-        return self._halos.members(row % len(self))
+        return row % len(self)
 
     def report(
         self,

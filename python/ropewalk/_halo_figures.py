@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -84,17 +83,18 @@ def gallery(
         shown = [int(row) for row in hosts[:6]]
         what = "The largest halo" if len(shown) == 1 else f"The {len(shown)} largest halos"
     else:
-        shown = [_row(catalog, row) for row in (rows if isinstance(rows, Iterable) else [rows])]
+        shown = [catalog._row(row) for row in (rows if isinstance(rows, Iterable) else [rows])]
         what = f"Halo {shown[0]}" if len(shown) == 1 else f"{len(shown)} halos"
     default = f"{what} along the z axis{_redshift(catalog)}" if shown else "no halos"
     heading = default if title is None else title
-    centers = [("center", str(catalog.meta.get("center", "centre"))), ("mcp", "most connected particle")]
+    centers = [("center", str(catalog.meta.get("center", ""))), ("mcp", "most connected particle")]
     native = catalog._halos
     return Figure(heading, lambda style: _native.draw_gallery(native, shown, x, others, centers, heading, style), is_raster=True)
 
 
 def mass_function(catalog: HaloCatalog, *, title: str | None = None) -> Figure:
-    """Draws the cumulative mass function: the number of halos per volume at or above each mass, with Poisson errors.
+    """Draws the mass function, cumulative and differential: the number of halos per volume at or above each mass and per ln mass, with
+    Poisson errors.
 
     If the cosmology and the units are known, the expected numbers of Warren et al. 2006 and Tinker et al. 2008 are drawn, too, with
     the deviations from them.
@@ -168,7 +168,7 @@ def profiles(catalog: HaloCatalog, rows: int | Sequence[int] | None = None, *, t
     known = set(shells[tag].tolist())
     has = [row for row, own in enumerate(catalog[tag].tolist()) if own in known]
     given = has[:100] if rows is None else rows if isinstance(rows, Iterable) else [rows]
-    chosen = [_row(catalog, row) for row in given]
+    chosen = [catalog._row(row) for row in given]
     for row in chosen:
         # Subhalos have rows but no profiles, and a halo without a sphere has no shells.
         if row not in has:
@@ -283,7 +283,7 @@ def subhalos(catalog: HaloCatalog, i: int = 0, *, title: str | None = None) -> F
     """
     if "AdaptaHOP" not in str(catalog.meta["finder"]):
         raise ValueError(f"the halos by {catalog.meta['finder']} have no subhalos; find them by halos(.., finder='adaptahop')")
-    row = _row(catalog, i)
+    row = catalog._row(i)
     heading = f"halo {row}: {len(catalog.members(row)):,} particles{_redshift(catalog)}" if title is None else title
     native = catalog._halos
     return Figure(heading, lambda style: _native.draw_subhalos(native, row, heading, style))
@@ -319,11 +319,3 @@ def _halos(catalog: HaloCatalog) -> str:
 def _redshift(catalog: HaloCatalog) -> str:
     redshift = catalog.meta.get("redshift")
     return f", redshift {redshift:.4g}" if isinstance(redshift, float) else ""
-
-
-def _row(catalog: HaloCatalog, i: Any) -> int:
-    """Returns the row of a halo; negative numbers count from the end."""
-    row = operator.index(i)
-    if not -len(catalog) <= row < len(catalog):
-        raise IndexError(f"there is no halo {row}; there are {len(catalog)}")
-    return row % len(catalog)

@@ -88,15 +88,18 @@ pub fn draw_gallery<'py>(
     style: StyleArguments,
 ) -> PyResult<Bound<'py, PyBytes>> {
     let halos = halos.get();
-    let members = |row: usize| {
-        let linked = halos.row(row).iter().filter_map(|&i| positions.0.in_space(i as usize));
-        let of_type = |(kind, points): &(u8, Rows)| {
-            let members = halos.attached_members(*kind, row);
-            (*kind, members.filter_map(|i| points.0.in_space(i)).collect())
+    drawn(py, || {
+        let joined: Vec<Vec<Vec<usize>>> =
+            attached.iter().map(|(kind, _)| halos.attached_members(*kind, &rows)).collect();
+        let members = |place: usize| {
+            let linked = halos.row(rows[place]).iter().filter_map(|&i| positions.0.in_space(i as usize));
+            let of_type = |((kind, points), lists): (&(u8, Rows), &Vec<Vec<usize>>)| {
+                (*kind, lists[place].iter().filter_map(|&i| points.0.in_space(i)).collect())
+            };
+            (linked.collect(), attached.iter().zip(&joined).map(of_type).collect())
         };
-        (linked.collect(), attached.iter().map(of_type).collect())
-    };
-    drawn(py, || halos.figures.gallery(&rows, &centers, members, title, style.style()?))
+        halos.figures.gallery(&rows, &centers, members, title, style.style()?)
+    })
 }
 
 /// Draws ascending distances to `k`-th neighbours. Also returns the distance at the knee, and draws nothing if `style`

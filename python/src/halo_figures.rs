@@ -88,8 +88,8 @@ impl HaloFigures {
     }
 
     /// Draws rows of the catalogue side by side. `centers` has the middle parts of the names of columns, such as `mcp`
-    /// for `fof_halo_mcp_x`, and names for the legend; centres without columns are left out. Members are those of each
-    /// row, and of each row and attached type.
+    /// for `fof_halo_mcp_x`, and names for the legend; centres without columns are left out. `members` returns the linked
+    /// members of a place in `rows`, and those of each attached type.
     pub fn gallery(
         &self,
         rows: &[usize],
@@ -108,8 +108,8 @@ impl HaloFigures {
         let radii = self.numbers("sod_halo_r200c").filter(|_| !centers.is_empty());
         let radius = |row: usize| radii.map(|radii| radii[row]).filter(|radius| radius.is_finite());
         let space: Space<3> = Space::periodic(self.period)?;
-        let panel = |&row: &usize| {
-            let (members, others) = members(row);
+        let panel = |(place, &row): (usize, &usize)| {
+            let (members, others) = members(place);
             let halo = GalleryHalo {
                 name: HaloName { row, tag: self.catalog.halos()[row].tag }.to_string(),
                 members,
@@ -119,7 +119,7 @@ impl HaloFigures {
             };
             halo.panel(&space, &self.units)
         };
-        let panels: Vec<GalleryPanel> = rows.iter().map(panel).collect();
+        let panels: Vec<GalleryPanel> = rows.iter().enumerate().map(panel).collect();
         let sphere = if panels.iter().any(|panel| panel.radius.is_some()) { "R200c" } else { "" };
         ropewalk_plot::gallery(&panels, &names, [title, sphere], &self.units, style)
     }

@@ -1,5 +1,6 @@
 //! Halo finding: a catalogue, and the halo of each particle.
 
+use std::collections::HashMap;
 use std::path::PathBuf;
 
 use bytemuck::cast_slice;
@@ -222,11 +223,17 @@ impl Halos {
         &self.notes
     }
 
-    /// Returns the indices of the particles of an attached type that joined a row.
-    pub fn attached_members(&self, particle_type: u8, row: usize) -> impl Iterator<Item = usize> {
-        let attached = self.attached.iter().filter(move |attached| attached.particle_type == particle_type);
-        let labels = attached.flat_map(|attached| &attached.labels).enumerate();
-        labels.filter_map(move |(i, &label)| (usize::try_from(label) == Ok(row)).then_some(i))
+    /// Returns the indices of the particles of an attached type that joined each of the chosen rows. One pass over the
+    /// type.
+    pub fn attached_members(&self, particle_type: u8, rows: &[usize]) -> Vec<Vec<usize>> {
+        let mut members: HashMap<usize, Vec<usize>> = rows.iter().map(|&row| (row, vec![])).collect();
+        let attached = self.attached.iter().find(|attached| attached.particle_type == particle_type);
+        for (i, &label) in attached.iter().flat_map(|attached| &attached.labels).enumerate() {
+            if let Some(list) = usize::try_from(label).ok().and_then(|row| members.get_mut(&row)) {
+                list.push(i);
+            }
+        }
+        rows.iter().map(|row| members.get(row).cloned().unwrap_or_default()).collect()
     }
 
     /// Returns the members of a row; empty if there is no such row.

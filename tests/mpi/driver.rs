@@ -10,7 +10,7 @@ use crate::faults::FAULTS;
 /// With this number of ranks all scenarios run if none is chosen; with others only quick ones, as each rank computes
 /// the whole result.
 const WHOLE: usize = 3;
-/// The scenarios that the word `quick` stands for.
+/// The scenarios that the word `quick` chooses.
 const QUICK: [&str; 4] = ["communicator", "groups", "chain", "refusals"];
 /// The time limit in seconds, which ends runs that hang. Without optimizations, all scenarios take six minutes on two
 /// busy processors.

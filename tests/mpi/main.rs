@@ -1,7 +1,8 @@
 //! Ranks as MPI processes: the scenarios of `common::ranks`, and ranks that fail.
 //!
 //! `cargo test --package ropewalk-tests --features mpi --test mpi` starts this program several times with `mpirun`.
-//! Words after `--` select scenarios by name; `quick` selects those that take seconds, and the failures. `mpirun -n 3 PROGRAM` runs the scenarios on 3 processes.
+//! Words after `--` select scenarios by name; `quick` selects those that take seconds, and the failures.
+//! `mpirun -n 3 PROGRAM` runs the scenarios on 3 processes.
 
 mod driver;
 mod faults;

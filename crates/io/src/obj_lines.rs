@@ -1,5 +1,5 @@
-//! The lines of Wavefront OBJ and OFF files. `\` at the end of a line continues it, and `#` begins a comment. Lines end with
-//! LF or CR LF, or with CR alone if the file has no LF.
+//! The lines of Wavefront OBJ and OFF files. `\` at the end of a line continues it, and `#` begins a comment. Lines end
+//! with LF or CR LF, or with CR alone if the file has no LF.
 //!
 //! Cost: one pass, and memory for the longest line.
 

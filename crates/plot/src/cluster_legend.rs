@@ -50,8 +50,8 @@ impl Legend {
     }
 
     /// Draws a line for each of the largest clusters, then the other clusters together, then noise. The columns are
-    /// the label and the number of points. Returns the baseline of the last line.
-    pub fn draw(&self, chart: &mut Chart, [left, top]: [f64; 2], noise: usize) -> f64 {
+    /// the label and the number of points.
+    pub fn draw(&self, chart: &mut Chart, [left, top]: [f64; 2], noise: usize) {
         let rest = &self.ranked[self.ranked.len().min(NAMED)..];
         let mut lines: Vec<Line> = vec![];
         for &(label, size) in self.ranked.iter().take(NAMED) {
@@ -79,7 +79,12 @@ impl Legend {
             chart.text(name, [left + INDENT, y], LETTERS, Align::Left, INK);
             chart.text(grouped(size as u64), [right, y], LETTERS, Align::Right, INK);
         }
-        y
+    }
+
+    /// Returns the height of what [`Legend::draw`] draws: the heading, the largest clusters, the others and noise.
+    pub fn height(&self) -> f64 {
+        let others = usize::from(self.ranked.len() > NAMED);
+        LETTERS + LINE * (self.ranked.len().min(NAMED) + others + 1) as f64
     }
 }
 
@@ -95,6 +100,7 @@ mod tests {
         let mut chart = Chart::new(400.0, 600.0, "");
         Legend::new(&labels).draw(&mut chart, [10.0, 10.0], labels.n_noise());
         let svg = chart.svg().unwrap();
+        assert!(svg.contains(&format!("translate(38.0 {:.1})", 10.0 + Legend::new(&labels).height())));
         let texts: Vec<&str> = svg.split("</text>").filter_map(|part| part.rsplit('>').next()).collect();
         let at = |name: &str| texts.iter().position(|&text| text == name).unwrap();
         assert_eq!((texts[at("14") + 1], texts[at("3 others") + 1], texts[at("noise") + 1]), ("15", "6", "7"));

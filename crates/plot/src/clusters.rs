@@ -22,6 +22,8 @@ const RIGHT: f64 = 310.0;
 const BOTTOM: f64 = 108.0;
 /// The space between the plots of points in space.
 const GAP: f64 = 40.0;
+/// The height of the bar of a length, with its name and the space above it.
+const BAR: f64 = 63.0;
 /// The size of noise relative to that of other points.
 const NOISE_SIZE: f64 = 0.75;
 
@@ -80,11 +82,11 @@ pub fn clusters<S: Scalar, const D: usize>(
     if labelled != points.len() {
         return Err(errors::labels_length(labelled, points.len()));
     }
-    let frame = Frame::new(points, shown.period)?;
+    let legend = Legend::new(labels);
+    let frame = Frame::new(points, shown.period, legend.height() + BAR)?;
     let [width, height] = frame.page();
     let mut chart = Chart::in_pixels(width, height, &shown.title[0]);
     let scale = chart.scale(style)?;
-    let legend = Legend::new(labels);
     for view in frame.views() {
         let pixels = view.size.map(|x| (scale * x).round().max(1.0) as usize);
         let mut canvas = Canvas::new(pixels[0], pixels[1], PAPER)?;
@@ -112,9 +114,8 @@ pub fn clusters<S: Scalar, const D: usize>(
         frame.axes(&mut chart, &view, &shown.axes);
     }
     let [left, top, bottom] = frame.legend();
-    let end = legend.draw(&mut chart, [left, top], labels.n_noise());
-    // The legend of many clusters is longer than a flat plot is high.
-    legend_bar(&mut chart, [left, bottom.max(end + 63.0)], shown.eps * frame.scale);
+    legend.draw(&mut chart, [left, top], labels.n_noise());
+    legend_bar(&mut chart, [left, bottom], shown.eps * frame.scale);
     let middle = frame.middle();
     chart.heading(&shown.title[0], [middle, 42.0], 29.0, INK);
     chart.heading(&shown.title[1], [middle, 80.0], 23.0, FAINT);
@@ -155,6 +156,8 @@ struct Frame<const D: usize> {
     scale: f64,
     /// The length of each axis on the page.
     size: [f64; D],
+    /// The height of the first plot or, if that is more, of the legend beside it.
+    row: f64,
     period: Option<[f64; D]>,
 }
 
@@ -168,8 +171,9 @@ struct View {
 }
 
 impl<const D: usize> Frame<D> {
-    /// Shows the periodic box, or the smallest box around the points with a margin.
-    fn new<S: Scalar>(points: &[[S; D]], period: Option<f64>) -> Result<Self> {
+    /// Shows the periodic box, or the smallest box around the points with a margin. `legend` is the height of the
+    /// legend.
+    fn new<S: Scalar>(points: &[[S; D]], period: Option<f64>, legend: f64) -> Result<Self> {
         let period = period.map(Space::<D>::periodic).transpose()?.and_then(|space| space.period().copied());
         let (lo, hi) = match period {
             Some(period) => ([0.0; D], period),
@@ -190,7 +194,7 @@ impl<const D: usize> Frame<D> {
         let size = span.map(|span| (side * (span / longest)).clamp(shortest, side).round());
         let scale = side / longest;
         let lo = std::array::from_fn(|k| 0.5 * lo[k] + 0.5 * hi[k] - 0.5 * size[k] / scale);
-        Ok(Self { lo, scale, size, period })
+        Ok(Self { lo, scale, size, row: legend.max(size[1]), period })
     }
 
     /// Returns the plots. Those of points in space share axes: x above each other, z beside each other.
@@ -200,7 +204,7 @@ impl<const D: usize> Frame<D> {
         if D == 2 {
             return vec![view([0, 1], [LEFT, TOP], [true; 2])];
         }
-        let (right, below) = (LEFT + self.size[0] + GAP, TOP + self.size[1] + GAP);
+        let (right, below) = (LEFT + self.size[0] + GAP, TOP + self.row + GAP);
         vec![
             view([0, 1], [LEFT, TOP], [false, true]),
             view([0, 2], [LEFT, below], [true; 2]),
@@ -213,12 +217,12 @@ impl<const D: usize> Frame<D> {
         if D == 2 {
             return [LEFT + self.size[0] + RIGHT, TOP + self.size[1] + BOTTOM];
         }
-        [LEFT + self.size[0] + GAP + self.size[1].max(RIGHT) + 40.0, TOP + self.size[1] + GAP + self.size[2] + BOTTOM]
+        [LEFT + self.size[0] + GAP + self.size[1].max(RIGHT) + 40.0, TOP + self.row + GAP + self.size[2] + BOTTOM]
     }
 
     /// Returns the left, the upper and the lower edge of the legend.
     fn legend(&self) -> [f64; 3] {
-        [LEFT + self.size[0] + if D == 2 { 30.0 } else { GAP }, TOP, TOP + self.size[1]]
+        [LEFT + self.size[0] + if D == 2 { 30.0 } else { GAP }, TOP, TOP + self.row]
     }
 
     /// Returns the middle of the headings.
@@ -290,6 +294,13 @@ mod tests {
         let height: f64 =
             svg.split("viewBox=\"0 0 ").nth(1).unwrap().split([' ', '"']).nth(1).unwrap().parse().unwrap();
         assert!(y("eps") + 24.0 < height);
+        // In space, the plot below the legend moves down.
+        let frame = Frame::new(&points.iter().map(|&[x, y]| [x, y, x]).collect::<Vec<_>>(), None, 563.0).unwrap();
+        assert_eq!((frame.size[1], frame.legend()[2]), (SIDES[1][1], TOP + 563.0));
+        assert!(
+            frame.views()[2].corner[1] > frame.legend()[2]
+                && frame.page()[1] > frame.views()[2].corner[1] + frame.size[2]
+        );
     }
 
     #[test]
@@ -329,7 +340,7 @@ mod tests {
     /// The three plots of a box of unequal sides: equal scales, shared axes, no overlap.
     #[test]
     fn plots_in_space_share_axes() {
-        let frame = Frame::new(&[[0.0f64, 0.0, 0.0], [8.0, 6.0, 7.0]], None).unwrap();
+        let frame = Frame::new(&[[0.0f64, 0.0, 0.0], [8.0, 6.0, 7.0]], None, 100.0).unwrap();
         let [xy, xz, yz] = &frame.views()[..] else { panic!() };
         assert_eq!([xy.axes, xz.axes, yz.axes], [[0, 1], [0, 2], [1, 2]]);
         assert_eq!((xy.corner[0], xy.size[0]), (xz.corner[0], xz.size[0]));

@@ -10,9 +10,6 @@ use super::{Points, number};
 /// The distance to the S-th nearest point, the point itself counted, measures the density around a point. As the
 /// linking distance shrinks, clusters lose points, split into several of at least M points, or vanish. The most
 /// stable clusters are selected, and numbered by their smallest member.
-///
-/// FILE is a table (text, Parquet, FITS), a NumPy array (N x D), a point cloud (PLY, PCD, LAS) or a snapshot (all
-/// particle types), with 1 to 10 coordinates per point.
 #[derive(Debug, clap::Args)]
 pub struct Hdbscan {
     #[command(flatten)]

@@ -77,8 +77,7 @@ impl Command {
 /// belong to the same cluster. A point that is not core but within E of a core point is a border point: it joins the
 /// lowest-numbered cluster among these core points. All other points are noise.
 ///
-/// FILE is a table (text, Parquet, FITS), a NumPy array (N x D), a point cloud (PLY, PCD, LAS) or a snapshot (all
-/// particle types), with 1 to 10 coordinates per point. `ropewalk kdist` helps to choose E.
+/// `ropewalk kdist` helps to choose E.
 #[derive(Clone, Debug, clap::Args)]
 pub struct Dbscan {
     #[command(flatten)]

@@ -12,7 +12,8 @@ use super::number;
 pub struct Points {
     /// File with the points: a table, an array or a snapshot; - is standard input
     ///
-    /// All particles of a snapshot are read.
+    /// Tables are text, Parquet, FITS or HDF5, and arrays .npy or .npz. Point clouds (LAS, PCD, PLY, vertices of OBJ)
+    /// are read, too, and all particles of a snapshot. Points have 1 to 10 coordinates.
     pub file: PathBuf,
     /// Coordinate columns of a table: names, or numbers from 1, as lon,lat or 2,3
     ///

@@ -6,8 +6,8 @@ use super::number;
 
 /// Draw a triangle mesh in light and shadow.
 ///
-/// MESH is a Wavefront OBJ, PLY, STL or OFF file, recognized by its content. Polygons are split as fans from their first
-/// corner, which is correct for convex polygons. The z axis points up, the whole mesh is in the picture, and both
+/// MESH is a Wavefront OBJ, PLY, STL or OFF file, recognized by its content. Polygons are split as fans from their
+/// first corner, which is correct for convex polygons. The z axis points up, the whole mesh is in the picture, and both
 /// sides of its triangles are drawn.
 #[derive(Debug, clap::Args)]
 pub struct Raycast {

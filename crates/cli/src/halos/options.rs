@@ -95,7 +95,8 @@ fn check_types(args: &Args) -> Result<(), Failure> {
         return Err(format!("type {twice} is given twice").into());
     }
     if !attach.is_empty() && args.finder == args::Finder::AdaptaHop {
-        return Err("--attach: with --finder adaptahop, no other types join halos; without --attach, they count in spheres and profiles".into());
+        let advice = "leave it out, and they count in spheres and profiles";
+        return Err(format!("--attach: with --finder adaptahop no other types join halos; {advice}").into());
     }
     Ok(())
 }
