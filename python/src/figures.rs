@@ -115,7 +115,8 @@ pub fn draw_k_distances<'py>(
 ) -> PyResult<(Option<f64>, Option<Bound<'py, PyBytes>>)> {
     let sorted = sorted.as_slice()?;
     let knee = knee(sorted);
-    let picture = style.map(|style| drawn(py, || ropewalk_plot::k_distances(sorted, k, knee, title, style.style()?)));
+    let picture =
+        style.map(|style| drawn(py, || ropewalk_plot::k_distances(sorted, k, knee, [title, ""], style.style()?)));
     Ok((knee.and_then(|[_, at]| sorted.get(at).copied()), picture.transpose()?))
 }
 

@@ -7,6 +7,7 @@ use ropewalk_io::{Points, Snapshot};
 use ropewalk_plot::{ClusterPicture, PictureFormat};
 
 use super::args;
+use super::axis_names::axis_names;
 use super::dimensions::with_rows;
 use super::failure::Failure;
 
@@ -23,9 +24,9 @@ pub fn check_dimension(file: &Path, points: &Points) -> Result<(), Failure> {
     Err(format!("{}: {}", file.display(), wrong_dimension(points.dim())).into())
 }
 
-/// Returns headings, the names of the columns, the box and the radius.
+/// Returns headings, the names of the columns with their unit, the box and the radius.
 pub fn shown(snapshot: &Snapshot, args: &args::Points, title: [String; 2], eps: f64) -> ClusterPicture {
-    ClusterPicture { title, axes: snapshot.columns.clone(), eps, period: args.periodic }
+    ClusterPicture { title, axes: axis_names(snapshot), eps, period: args.periodic }
 }
 
 /// Draws the clusters of points in two or three dimensions.

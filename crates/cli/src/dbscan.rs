@@ -5,10 +5,12 @@ use std::path::Path;
 
 use rayon::prelude::*;
 use ropewalk::{Dbscan, Labels};
+use ropewalk_io::Snapshot;
 #[cfg(feature = "gpu")]
 use ropewalk_table::{DevicePoints, on_device};
 
 use super::args::Dbscan as Args;
+use super::axis_names::with_unit;
 use super::cluster_page::ClusterPage;
 use super::clusters_picture;
 use super::device::{Device, DeviceArg};
@@ -55,7 +57,7 @@ pub fn run(args: &Args) -> Result<String, Failure> {
     let points = &snapshot.points;
     if let (Some(path), Some(format)) = (&args.plot, format) {
         phases.run("picture", || -> Result<(), Failure> {
-            let shown = clusters_picture::shown(&snapshot, &args.points, counts.title(args), args.eps);
+            let shown = clusters_picture::shown(&snapshot, &args.points, counts.title(args, &snapshot), args.eps);
             let picture = clusters_picture::draw(points, &labels, &shown, format)?;
             outputs.write(path, |out| out.write_all(&picture))
         })?;
@@ -81,7 +83,7 @@ pub fn run(args: &Args) -> Result<String, Failure> {
         );
     }
     if let Some(path) = page {
-        let title = counts.title(args);
+        let title = counts.title(args, &snapshot);
         let (args, snapshot, labels) = (&args.points, &snapshot, &labels);
         let page = ClusterPage { args, snapshot, labels, title: &title, figures: vec![] };
         page.write(&mut outputs, path, &summary, &mut phases)?;
@@ -122,16 +124,19 @@ impl Counts {
     }
 
     /// Returns the two title lines of the picture.
-    fn title(&self, args: &Args) -> [String; 2] {
+    fn title(&self, args: &Args, snapshot: &Snapshot) -> [String; 2] {
         let clusters =
             if self.clusters == 1 { "1 cluster".into() } else { format!("{} clusters", grouped(self.clusters)) };
         let name = if args.star { "DBSCAN*" } else { "DBSCAN" };
-        let place = args.points.periodic.map_or(String::new(), |side| format!(", periodic box of {}", short(side)));
+        let place = args
+            .points
+            .periodic
+            .map_or(String::new(), |side| format!(", periodic box of {}", with_unit(side, snapshot)));
         [
             format!("{name}: {} points, {clusters}", grouped(self.points)),
             format!(
                 "eps {}, min_samples {}{place}; {} core, {} border, {} noise",
-                short(args.eps),
+                with_unit(args.eps, snapshot),
                 args.min_samples,
                 grouped(self.core),
                 grouped(self.border),

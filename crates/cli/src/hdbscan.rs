@@ -6,13 +6,14 @@ use std::path::{Path, PathBuf};
 
 use ropewalk::cluster::HdbscanClusters;
 use ropewalk::{Error, Hdbscan};
-use ropewalk_io::AtomicFile;
+use ropewalk_io::{AtomicFile, Snapshot};
 use ropewalk_plot::PictureFormat;
 use ropewalk_report::Figure;
 #[cfg(feature = "gpu")]
 use ropewalk_table::{DevicePoints, on_device};
 
 use super::args::{Hdbscan as Args, Method};
+use super::axis_names::with_unit;
 use super::cluster_page::ClusterPage;
 use super::clusters_picture;
 use super::device::{Device, DeviceArg};
@@ -69,7 +70,7 @@ pub fn run(args: &Args) -> Result<String, Failure> {
         outliers_to.write(&mut outputs, "outlier", || of_rows(&clusters.outlier_scores(), f64::NAN), floats)
     })?;
     let points = &snapshot.points;
-    let title = Title::new(args, &clusters);
+    let title = Title::new(args, &clusters, &snapshot);
     if let (Some(path), Some(format)) = (&args.plot, plotted) {
         phases.run("picture", || -> Result<(), Failure> {
             let lines = [title.points.clone(), title.options.clone()];
@@ -175,7 +176,7 @@ struct Title {
 }
 
 impl Title {
-    fn new(args: &Args, clusters: &HdbscanClusters) -> Self {
+    fn new(args: &Args, clusters: &HdbscanClusters, snapshot: &Snapshot) -> Self {
         let labels = clusters.labels();
         let found = match labels.n_clusters() {
             1 => "1 cluster".into(),
@@ -188,10 +189,10 @@ impl Title {
             options += ", leaves";
         }
         if args.epsilon > 0.0 {
-            _ = write!(options, ", epsilon {}", short(args.epsilon));
+            _ = write!(options, ", epsilon {}", with_unit(args.epsilon, snapshot));
         }
         if let Some(side) = args.points.periodic {
-            _ = write!(options, ", periodic box of {}", short(side));
+            _ = write!(options, ", periodic box of {}", with_unit(side, snapshot));
         }
         _ = write!(options, "; {} noise", grouped(labels.n_noise() as u64));
         Self { points: format!("HDBSCAN*: {n} points, {found}"), options }

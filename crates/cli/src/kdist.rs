@@ -6,6 +6,7 @@ use std::path::Path;
 use ropewalk_table::knee;
 
 use super::args::Kdist as Args;
+use super::axis_names::unit_of;
 use super::failure::Failure;
 use super::input;
 use super::outputs::{Column, Outputs, picture_format, write_csv};
@@ -59,7 +60,8 @@ pub fn run(args: &Args) -> Result<String, Failure> {
                 None => "; no clear knee".into(),
             };
             let title = format!("{} points{found}", grouped(n as u64));
-            let picture = ropewalk_plot::k_distances(&sorted, args.k, knee, &title, format)?;
+            let unit = unit_of(&snapshot).unwrap_or_default();
+            let picture = ropewalk_plot::k_distances(&sorted, args.k, knee, [&title, &unit], format)?;
             outputs.write(path, |out| out.write_all(&picture))
         })?;
     }

@@ -6,6 +6,7 @@
 
 mod across;
 mod args;
+mod axis_names;
 mod bench;
 mod centers;
 mod cluster_page;

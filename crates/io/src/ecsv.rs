@@ -26,6 +26,8 @@ const ENTRIES: [&str; 4] = ["redshift", "omega_m", "omega_lambda", "h"];
 #[derive(Default)]
 pub(super) struct Header {
     pub units: KnownUnits,
+    /// The unit of the coordinates as written, if it is not a known unit of length.
+    pub coordinate_unit: Option<String>,
     pub redshift: Option<f64>,
     pub box_size: Option<f64>,
     pub background: Background,
@@ -188,9 +190,8 @@ impl Header {
             mass: common(&named(&["mass"]), "mass", &mut notes).map_err(refuse)?,
             velocity: common(&named(&["vx", "vy", "vz"]), "velocity", &mut notes).map_err(refuse)?,
         };
-        let entries = Entries(values);
-        let masses = named(&["mass"]);
-        let length = Measure::Length(coordinates.iter().find_map(|column| column.unit.as_deref()));
+        let (entries, masses) = (Entries(values), named(&["mass"]));
+        let unit = coordinates.iter().find_map(|column| column.unit.as_deref());
         let mass = masses.first().map_or(Measure::Unknown, |column| Measure::Mass(column.unit.as_deref()));
         let [redshift, omega_m, omega_lambda, h] = ENTRIES.map(|name| entries.number(&[name], Measure::Dimensionless));
         let particle_mass = entries.number(&["particle_mass"], mass).map_err(refuse)?;
@@ -203,10 +204,11 @@ impl Header {
             }
             value => Ok(value),
         };
-        let header = Self {
+        Ok(Self {
+            coordinate_unit: unit.filter(|_| units.length.is_none()).map(Into::into),
             units,
             redshift: redshift.map_err(refuse)?,
-            box_size: positive(entries.number(&BOX, length).map_err(refuse)?, "box")?,
+            box_size: positive(entries.number(&BOX, Measure::Length(unit)).map_err(refuse)?, "box")?,
             background: Background {
                 omega_m: positive(omega_m.map_err(refuse)?, "omega_m")?,
                 omega_lambda: omega_lambda.map_err(refuse)?,
@@ -214,8 +216,7 @@ impl Header {
             },
             particle_mass: positive(particle_mass, "particle_mass")?,
             notes,
-        };
-        Ok(header)
+        })
     }
 
     /// Returns a note that lists the keys of entries that are neither read nor about columns; empty if there are

@@ -79,6 +79,8 @@ pub struct Snapshot {
     /// The units that the file names. Gadget binaries and arrays name none; velocities of Gadget are in km/s by
     /// convention.
     pub units: KnownUnits,
+    /// The unit of the coordinates of a table as written, such as `deg`, if it is not a known unit of length.
+    pub coordinate_unit: Option<String>,
     /// The redshift, if the file names one.
     pub redshift: Option<f64>,
     /// The side of the periodic box, if the file names one.
@@ -144,6 +146,7 @@ impl Snapshot {
             masses: Masses::Unknown,
             matter: None,
             units: KnownUnits::default(),
+            coordinate_unit: None,
             redshift: None,
             box_size: None,
             background: Background::default(),
@@ -163,6 +166,7 @@ impl Snapshot {
     pub fn without_particles(&self) -> Self {
         Self {
             units: self.units,
+            coordinate_unit: self.coordinate_unit.clone(),
             redshift: self.redshift,
             box_size: self.box_size,
             background: self.background,

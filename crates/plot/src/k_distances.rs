@@ -30,14 +30,14 @@ const KNEE: Rgb = [227, 89, 51];
 ///
 /// `knee` holds two indices into `sorted`: the start of the chord to the last point, and the knee, a point below the
 /// chord. Both are marked. Distances of zero (copies of a point) are to the left of the curve. `title` is the heading
-/// line.
+/// line and the unit of distances, which may be empty.
 ///
 /// ```
 /// use ropewalk_plot::{PictureFormat, k_distances};
 ///
 /// let sorted = [0.1, 0.11, 0.12, 0.13, 0.5, 0.9];
-/// let svg = k_distances(&sorted, 4, Some([0, 3]), "six points", PictureFormat::Svg)?;
-/// assert!(String::from_utf8_lossy(&svg).contains("six points"));
+/// let svg = k_distances(&sorted, 4, Some([0, 3]), ["six points", "km"], PictureFormat::Svg)?;
+/// assert!(String::from_utf8_lossy(&svg).contains(">distance  [km]<"));
 /// # Ok::<(), ropewalk::Error>(())
 /// ```
 ///
@@ -47,13 +47,13 @@ pub fn k_distances(
     sorted: &[f64],
     k: usize,
     knee: Option<[usize; 2]>,
-    title: &str,
+    title: [&str; 2],
     style: impl Into<Style>,
 ) -> Result<Vec<u8>> {
     chart(sorted, k, knee, title).encoded(style)
 }
 
-fn chart(sorted: &[f64], k: usize, knee: Option<[usize; 2]>, title: &str) -> Chart {
+fn chart(sorted: &[f64], k: usize, knee: Option<[usize; 2]>, [title, unit]: [&str; 2]) -> Chart {
     let name = match k {
         1 => "Distance to the nearest neighbour of each point".into(),
         _ => format!("Distance to the {} nearest neighbour of each point", ordinal(k)),
@@ -62,7 +62,7 @@ fn chart(sorted: &[f64], k: usize, knee: Option<[usize; 2]>, title: &str) -> Cha
     let middle = 0.5 * (LEFT + RIGHT);
     chart.heading(&name, [middle, 40.0], 29.0, INK);
     chart.heading(title, [middle, 74.0], 22.0, FAINT);
-    let mut axis = "distance".to_string();
+    let mut axis = if unit.is_empty() { "distance".into() } else { format!("distance  [{unit}]") };
 
     let first = sorted.partition_point(|&distance| distance <= 0.0 || distance.is_nan());
     match (sorted.get(first), sorted.last()) {
@@ -168,7 +168,7 @@ mod tests {
             [2, 3, 4, 11, 12, 21, 113, 1001].map(ordinal),
             ["2nd", "3rd", "4th", "11th", "12th", "21st", "113th", "1,001st"]
         );
-        let svg = |k| chart(&[1.0, 2.0], k, None, "").svg().unwrap();
+        let svg = |k| chart(&[1.0, 2.0], k, None, [""; 2]).svg().unwrap();
         assert!(svg(4).contains("Distance to the 4th nearest neighbour of each point"));
         assert!(svg(1).contains("Distance to the nearest neighbour of each point"));
     }
@@ -187,7 +187,7 @@ mod tests {
         ];
         for sorted in sets {
             for knee in [None, Some([0, 0]), Some([0, 1]), Some([1, 9])] {
-                let chart = chart(sorted, usize::MAX, knee, "<&>");
+                let chart = chart(sorted, usize::MAX, knee, ["<&>"; 2]);
                 assert!(chart.png(96.0).unwrap().starts_with(b"\x89PNG"));
                 let svg = chart.svg().unwrap();
                 assert!(svg.contains("&lt;&amp;&gt;") && !svg.contains("NaN"));

@@ -13,6 +13,7 @@ use ropewalk_table::columns::{Column, Values};
 use ropewalk_table::{Interpolation, interpolator};
 
 use super::args::{Interpolate as Args, InterpolationMethod as Method};
+use super::axis_names::axis_names;
 use super::failure::Failure;
 use super::outputs::{Outputs, PointsFormat, picture_format};
 use super::phases::Phases;
@@ -122,7 +123,9 @@ fn picture(
     let Inputs { sources, fields, targets, .. } = inputs;
     let corner = |at: &[f64]| [at[0], at[1]];
     let corners = targets.grid.as_ref().map_or([[0.0; 2], [1.0; 2]], |grid| [corner(&grid.lo), corner(&grid.hi)]);
-    let axis = |k: usize| targets.names.get(k).cloned().unwrap_or_else(|| ["x", "y"][k].into());
+    // The grid has the coordinates of the sources.
+    let axes = axis_names(sources);
+    let axis = |k: usize| axes.get(k).cloned().unwrap_or_default();
     let name = fields.names.first().cloned().unwrap_or_default();
     let method = match args.method {
         Method::Mls => "moving least squares",

@@ -158,6 +158,7 @@ fn read(path: &Path, reading: &Reading<'_>) -> Result<Snapshot> {
         matter,
         types: columns.runs(),
         units: KnownUnits { velocity, ..KnownUnits::default() },
+        coordinate_unit: None,
         box_size: (header.box_size > 0.0).then_some(header.box_size),
         redshift: Some(header.redshift),
         background: header.background(),

@@ -155,6 +155,7 @@ fn read(path: &Path, reading: &Reading<'_>) -> Result<Snapshot> {
         masses,
         types: fields.runs(),
         units,
+        coordinate_unit: None,
         redshift: header.epoch.redshift,
         box_size,
         background: header.background,

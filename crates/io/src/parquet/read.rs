@@ -138,6 +138,7 @@ pub(super) fn read(path: &Path, reading: &Reading<'_>) -> Result<Snapshot> {
         masses,
         matter,
         units: KnownUnits { velocity: unit.map(|unit| VelocityUnit { is_internal: false, ..unit }), ..units },
+        coordinate_unit: scan.header.coordinate_unit.clone(),
         redshift,
         box_size,
         background,

@@ -307,7 +307,7 @@ impl Cloud<'_> {
         let choice = self.choose(reading)?;
         let columns = &choice.columns;
         let header = if reading.reads_fields { ecsv::Header::default() } else { self.header(&choice)? };
-        let ecsv::Header { units, redshift, box_size, background, .. } = header;
+        let ecsv::Header { units, coordinate_unit, redshift, box_size, background, .. } = header;
         let options = ReadOptions { redshift: reading.options.redshift.or(redshift), ..reading.options.clone() };
         let has_velocities = options.velocities && !columns.velocities.is_empty();
         let unit = options.velocity_unit.or(units.velocity).filter(|_| has_velocities);
@@ -338,6 +338,7 @@ impl Cloud<'_> {
             masses,
             matter,
             units: KnownUnits { velocity: unit.map(|unit| VelocityUnit { is_internal: false, ..unit }), ..units },
+            coordinate_unit,
             redshift,
             box_size,
             background,

@@ -86,10 +86,10 @@ fn read(path: &Path, reading: &Reading<'_>) -> Result<Snapshot> {
     }
     let Some(values) = layout.header else { return with_velocities(path, snapshot, options, None) };
     let header = ecsv::Header::new(path, &values, &snapshot.columns)?;
-    let ecsv::Header { units, redshift, box_size, background, particle_mass, notes } = header;
+    let ecsv::Header { units, coordinate_unit, redshift, box_size, background, particle_mass, notes } = header;
     snapshot.notes.extend(notes);
     snapshot.notes.extend(ecsv::Header::unread(&values));
-    snapshot.redshift = redshift;
+    (snapshot.coordinate_unit, snapshot.redshift) = (coordinate_unit, redshift);
     (snapshot.box_size, snapshot.background, snapshot.units) = (box_size, background, units);
     if !options.columns.is_empty() {
         let own = own_coordinates(&layout.names);

@@ -210,6 +210,7 @@ fn read(path: &Path, reading: &Reading<'_>) -> Result<Snapshot> {
         matter,
         types: reading.runs(wanted.iter().map(|&(family, n)| (family.particle_type(), n))),
         units: KnownUnits { velocity, ..scan.param.units },
+        coordinate_unit: None,
         redshift,
         box_size,
         background: scan.param.background,

@@ -280,7 +280,7 @@ fn finish(
     }
     let named = columns.iter().map(|column| (column.name.as_str(), column.unit.as_deref()));
     let header = super::header_of(path, named, &found.entries, &snapshot.columns)?;
-    snapshot.units = header.units;
+    (snapshot.units, snapshot.coordinate_unit) = (header.units, header.coordinate_unit);
     (snapshot.redshift, snapshot.background) = (header.redshift, header.background);
     snapshot.notes.extend(header.notes);
     snapshot.box_size = header.box_size;
