@@ -27,4 +27,4 @@ pub use shell::Shell;
 pub use structure::{Structure, measure_structure};
 pub use subhalos::{AdaptaHop, AdaptaHopAlgorithm, Subhalo, SubhaloSelection, Subhalos};
 pub use subhalos::{Bound, BoundStructure, Unbinding};
-pub use universe::{Background, StatedUniverse, Universe, UniverseOptions};
+pub use universe::{Background, CosmologyParameter, StatedUniverse, Universe, UniverseOptions};

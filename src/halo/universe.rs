@@ -5,7 +5,7 @@
 
 use crate::error::{Error, Result};
 use crate::halo::{Cosmology, MassFunction, Overdensity};
-use crate::units::{Conversion, Factors, KnownUnits, UnitSystem, Units, VelocityUnit, check_h};
+use crate::units::{Conversion, Factors, Frame, KnownUnits, LengthUnit, UnitSystem, Units, VelocityUnit, check_h};
 
 /// The cosmology that a file states; `None` for values that it does not state.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
@@ -86,6 +86,18 @@ impl UniverseOptions {
         };
         cosmology.check()
     }
+}
+
+/// A parameter of the cosmology of expected mass functions.
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct CosmologyParameter {
+    /// The name, as that of the field of [`Cosmology`].
+    pub name: &'static str,
+    /// The value.
+    pub value: f64,
+    /// `true` if neither the user nor the snapshot states the value, so that a default is used.
+    pub is_assumed: bool,
 }
 
 /// The cosmology and the units of a snapshot.
@@ -220,7 +232,21 @@ impl Universe {
     /// - Unknown units, or an unknown `h` that is needed.
     /// - A conversion between comoving and physical lengths without a redshift.
     pub fn factors(&self, system: UnitSystem) -> Result<Factors> {
-        let (units, to) = (self.known("other units")?.0, system.units());
+        self.factors_to(system.units())
+    }
+
+    /// Computes the conversion factors to a unit system with comoving lengths in place of physical ones, for numbers
+    /// per comoving volume.
+    ///
+    /// # Errors
+    /// As [`Universe::factors`].
+    pub fn comoving_factors(&self, system: UnitSystem) -> Result<Factors> {
+        let units = system.units();
+        self.factors_to(Units { length: LengthUnit { frame: Frame::Comoving, ..units.length }, ..units })
+    }
+
+    fn factors_to(&self, to: Units) -> Result<Factors> {
+        let units = self.known("other units")?.0;
         if units.length.frame != to.length.frame && self.redshift.is_none() {
             let message = "conversions between comoving and physical lengths need the redshift, which is not known";
             return Err(Error::missing("redshift", message));
@@ -290,6 +316,23 @@ impl Universe {
         }
     }
 
+    /// Returns the parameters of expected mass functions, besides the redshift, and the source of each value. Empty if
+    /// `omega_m` is unknown.
+    pub fn mass_function_parameters(&self) -> Vec<CosmologyParameter> {
+        let Some(omega_m) = self.omega_m else { return vec![] };
+        let used = self.cosmology(omega_m);
+        let parameter =
+            |name, value, given: Option<f64>| CosmologyParameter { name, value, is_assumed: given.is_none() };
+        vec![
+            parameter("omega_m", omega_m, self.omega_m),
+            parameter("omega_lambda", used.omega_lambda, self.omega_lambda),
+            parameter("omega_b", used.omega_b, self.options.omega_b),
+            parameter("h", used.h, self.h),
+            parameter("sigma_8", used.sigma_8, self.options.sigma_8),
+            parameter("n_s", used.n_s, self.options.n_s),
+        ]
+    }
+
     /// Computes the expected number of halos per volume with at least the mass of each of `masses`, by a mass function.
     /// All values are in the units of the snapshot.
     ///
@@ -303,5 +346,40 @@ impl Universe {
         let masses: Vec<f64> = masses.iter().map(|mass| 1e10 * conversion.mass * mass).collect();
         let numbers = self.cosmology(omega_m).halos_above(&masses, function)?;
         Ok(numbers.into_iter().map(|number| number * conversion.length.powi(3)).collect())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::units::Quantity;
+
+    #[test]
+    fn assumed_parameters_are_marked() {
+        let background = Background { omega_m: Some(0.3), omega_lambda: None, h: Some(0.7) };
+        let options = UniverseOptions { n_s: Some(1.0), ..UniverseOptions::default() };
+        let universe = Universe::new(&options, &StatedUniverse { background, ..StatedUniverse::default() });
+        let found = universe.mass_function_parameters();
+        let stated: Vec<_> = found.iter().filter(|one| !one.is_assumed).map(|one| (one.name, one.value)).collect();
+        assert_eq!(stated, [("omega_m", 0.3), ("h", 0.7), ("n_s", 1.0)]);
+        let assumed: Vec<_> = found.iter().filter(|one| one.is_assumed).map(|one| (one.name, one.value)).collect();
+        assert_eq!(assumed, [("omega_lambda", 0.7), ("omega_b", 0.049), ("sigma_8", 0.82)]);
+        assert!(Universe::new(&options, &StatedUniverse::default()).mass_function_parameters().is_empty());
+    }
+
+    #[test]
+    fn numbers_per_comoving_volume() {
+        let background = Background { h: Some(0.5), ..Background::default() };
+        let stated = StatedUniverse { background, redshift: Some(1.0), ..StatedUniverse::default() };
+        let options = UniverseOptions { units: Units::GADGET.into(), ..UniverseOptions::default() };
+        let universe = Universe::new(&options, &stated);
+        let of = |factors: Result<Factors>| {
+            let factors = factors.unwrap();
+            [Quantity::Length, Quantity::Mass, Quantity::NumberDensity].map(|quantity| factors.of(quantity))
+        };
+        // A comoving Mpc/h is 2 comoving Mpc and, at redshift 1, 1 physical Mpc.
+        assert_eq!(of(universe.factors(UnitSystem::Physical)), [1.0, 2e10, 1.0]);
+        assert_eq!(of(universe.comoving_factors(UnitSystem::Physical)), [2.0, 2e10, 0.125]);
+        assert_eq!(universe.comoving_factors(UnitSystem::H).unwrap(), universe.factors(UnitSystem::H).unwrap());
     }
 }

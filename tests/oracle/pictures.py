@@ -18,6 +18,7 @@ from pathlib import Path
 import cairosvg
 import numpy as np
 import pandas
+import scipy.stats
 import pypdfium2
 from PIL import Image
 
@@ -27,7 +28,7 @@ WORDS = {
     "projection": ["particles", "halos", "rows of the catalogue"],
     "dendrogram": ["Halo and subhalos by density"],
     "profiles": ["Density profiles of the largest halos", "χ²"],
-    "gallery": ["along the z axis", "most bound particle"],
+    "gallery": ["seen along z", "most bound particle"],
 }
 
 
@@ -88,12 +89,21 @@ def check_table(folder):
     for row in table.itertuples():
         above = np.sum(mass >= row.mass_min * (1 - 1e-8))
         assert row.count_above == above, row
-        assert np.isclose(row.n_above_error * np.sqrt(above), row.n_above, rtol=1e-6), row
+        assert_limits(row.n_above_error_lower, row.n_above_error_upper, row.n_above, above)
         inside = np.sum((mass >= row.mass_min * (1 - 1e-8)) & (mass < row.mass_max * (1 - 1e-8)))
         assert row[table.columns.get_loc("count") + 1] == inside, row
         width = np.log(row.mass_max / row.mass_min)
         volume = above / row.n_above
         assert np.isclose(row.dn_dlnm * width * volume, inside, rtol=1e-6), row
+        if inside > 0:
+            assert_limits(row.dn_dlnm_error_lower, row.dn_dlnm_error_upper, row.dn_dlnm, inside)
+
+
+def assert_limits(lower, upper, number, count):
+    """Compares errors with the exact limits of Poisson's distribution, of which the program's are within 2%."""
+    exact = [scipy.stats.gamma.ppf(share, count + more) for share, more in ((0.158655, 0), (0.841345, 1))]
+    found = [(1 - lower / number) * count, (1 + upper / number) * count]
+    assert np.allclose(found, exact, rtol=0.02), (count, found, exact)
 
 
 def main():

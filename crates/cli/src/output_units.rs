@@ -22,6 +22,11 @@ pub fn of_pictures(args: &Args, pipeline: &Pipeline<'_>) -> Result<Option<Factor
     Ok(of_report(args, pipeline)?.or_else(|| pipeline.universe().factors(UnitSystem::H).ok()))
 }
 
+/// Returns the factors to the units of mass functions: those of pictures, with comoving lengths.
+pub fn of_mass_functions(args: &Args, pipeline: &Pipeline<'_>) -> Option<Factors> {
+    pipeline.universe().comoving_factors(args.units.unwrap_or(UnitSystem::H)).ok()
+}
+
 /// Returns the factor for lengths or masses; 1 if units are unchanged.
 pub fn factor(factors: Option<&Factors>, quantity: Quantity) -> f64 {
     factors.map_or(1.0, |factors| factors.of(quantity))
@@ -39,6 +44,11 @@ pub fn axes(pipeline: &Pipeline<'_>, factors: Option<&Factors>) -> AxisUnits {
     AxisUnits::new(units, universe.redshift).times(factor(factors, Quantity::Length))
 }
 
+/// Returns the name of the unit of lengths in pictures; empty if it is unknown.
+pub fn length_name<'a>(pipeline: &Pipeline<'_>, units: &'a AxisUnits) -> &'a str {
+    if pipeline.universe().known_units().length.is_some() { units.length() } else { "" }
+}
+
 /// A table in the units of `--units`.
 pub struct InUnits<'a> {
     pub columns: Cow<'a, [Column]>,
@@ -54,13 +64,33 @@ pub fn in_units<'a>(
     units: KnownUnits,
     meta: &[(&'a str, Meta)],
 ) -> Result<InUnits<'a>, Failure> {
-    let Some(system) = args.units else {
-        return Ok(InUnits { columns: Cow::Borrowed(columns), units: units.completed(), meta: meta.to_vec() });
-    };
-    let factors = pipeline.universe().factors(system).map_err(|error| format!("--units: {error}"))?;
-    Ok(InUnits {
-        columns: columns.iter().map(|column| column.in_units(&factors)).collect(),
-        units: (*factors.units()).into(),
-        meta: meta_in_units(meta, &factors),
-    })
+    Ok(converted(of_report(args, pipeline)?.as_ref(), columns, units, meta))
+}
+
+/// Converts a table as [`in_units`], but with numbers per comoving volume.
+pub fn in_comoving_units<'a>(
+    args: &Args,
+    pipeline: &Pipeline<'_>,
+    columns: &'a [Column],
+    meta: &[(&'a str, Meta)],
+) -> Result<InUnits<'a>, Failure> {
+    let factors = args.units.map(|system| pipeline.universe().comoving_factors(system)).transpose();
+    let factors = factors.map_err(|error| format!("--units: {error}"))?;
+    Ok(converted(factors.as_ref(), columns, pipeline.universe().known_units(), meta))
+}
+
+fn converted<'a>(
+    factors: Option<&Factors>,
+    columns: &'a [Column],
+    units: KnownUnits,
+    meta: &[(&'a str, Meta)],
+) -> InUnits<'a> {
+    match factors {
+        None => InUnits { columns: Cow::Borrowed(columns), units: units.completed(), meta: meta.to_vec() },
+        Some(factors) => InUnits {
+            columns: columns.iter().map(|column| column.in_units(factors)).collect(),
+            units: (*factors.units()).into(),
+            meta: meta_in_units(meta, factors),
+        },
+    }
 }

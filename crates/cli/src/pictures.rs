@@ -1,9 +1,9 @@
 //! The pictures of `ropewalk halos`, and their titles.
 
-use ropewalk::halo::{Particles, Universe};
+use ropewalk::halo::Particles;
 use ropewalk::units::{Factors, Quantity};
 use ropewalk_io::{Masses, Snapshot};
-use ropewalk_pipeline::{Pipeline, expected_mass_functions};
+use ropewalk_pipeline::{Pipeline, add_cosmology, describe_cosmology};
 use ropewalk_plot::{AxisUnits, PictureFormat, Projection, Style};
 use ropewalk_table::Catalog;
 use ropewalk_table::columns::{Meta, write_ecsv};
@@ -12,7 +12,7 @@ use ropewalk_table::{ExpectedMassFunction, MassCounts};
 use super::args::{self, Halos as Args};
 use super::dimensions::with_rows;
 use super::failure::Failure;
-use super::output_units::{axes, factor, in_units, mass_factor, of_pictures};
+use super::output_units::{axes, factor, in_comoving_units, length_name, mass_factor, of_mass_functions, of_pictures};
 use super::text::{grouped, short};
 
 /// The error if there is no projection. Finding halos refuses such points earlier.
@@ -83,19 +83,6 @@ pub fn files(args: &Args) -> impl Iterator<Item = &'static str> + '_ {
 /// Returns the files of all pictures in all formats.
 pub fn all_files() -> Vec<&'static str> {
     [MASS_TABLE].into_iter().chain(Picture::ALL.into_iter().flat_map(Picture::files)).collect()
-}
-
-/// Describes the linking length in the units of `factors`, with its value in mean separations.
-pub fn linking_length(pipeline: &Pipeline<'_>, factors: Option<&Factors>) -> String {
-    let scales = pipeline.scales();
-    let length = short(factor(factors, Quantity::Length) * scales.linking_length);
-    match scales.separations {
-        Some(separations) if scales.share_of_matter.is_some() => {
-            format!("{length} ({} mean separations at the mean density of matter)", short(separations))
-        }
-        Some(separations) => format!("{length} ({} mean separations)", short(separations)),
-        None => length,
-    }
 }
 
 /// The lower and the upper corner of a box around particles.
@@ -182,13 +169,7 @@ pub fn shown(args: &Args, pipeline: &Pipeline<'_>, catalog: &Catalog) -> Result<
     let length = factor(factors.as_ref(), Quantity::Length);
     let [halos, subhalos] = counts(catalog);
     let units = units_of(pipeline, factors.as_ref());
-    let place = match pipeline.period() {
-        None => "open boundaries".into(),
-        Some(side) if pipeline.universe().known_units().length.is_some() => {
-            format!("box {} {}", short(length * side), units.length())
-        }
-        Some(side) => format!("box {}", short(side)),
-    };
+    let place = pipeline.describe_box(length, length_name(pipeline, &units));
     let when = units.when();
     // Only linked types are drawn.
     let sets = pipeline.particle_sets();
@@ -200,7 +181,7 @@ pub fn shown(args: &Args, pipeline: &Pipeline<'_>, catalog: &Catalog) -> Result<
         Some(_) => format!("Slab, particles{of}, {place}{when}"),
         None => format!("{} particles{of}, {place}{when}, {halos}{subhalos}", grouped(pipeline.n_particles())),
     };
-    Ok(Projection { title, units, slab: args.pictures.slab })
+    Ok(Projection { title, units, slab: args.pictures.slab, ..Projection::default() })
 }
 
 /// Returns the units of pictures. Particles without masses are counted.
@@ -217,28 +198,23 @@ pub fn mass_function(
     meta: &[(&str, Meta)],
     remarks: &mut Vec<String>,
 ) -> Result<Vec<(&'static str, Vec<u8>)>, Failure> {
-    let factors = of_pictures(args, pipeline)?;
+    let [halos, _] = counts(catalog);
+    let how = {
+        let factors = of_pictures(args, pipeline)?;
+        let units = axes(pipeline, factors.as_ref());
+        pipeline.describe_halos(units.length_factor(), length_name(pipeline, &units))
+    };
+    let factors = of_mass_functions(args, pipeline);
     let factors = factors.as_ref();
     let units = units_of(pipeline, factors);
-    let [halos, _] = counts(catalog);
-    let how = match args.finder {
-        args::Finder::Fof => format!("linking length {}", linking_length(pipeline, factors)),
-        args::Finder::Hop => match pipeline.particle_sets().attached[..] {
-            [] => "HOP".into(),
-            _ => format!("HOP, other types within {}", linking_length(pipeline, factors)),
-        },
-        args::Finder::AdaptaHop => "AdaptaHOP".into(),
-    };
-    let of = pipeline.particle_sets().halos_alone().map_or(String::new(), |kinds| format!(", mass of {kinds}"));
     let part = pipeline.part_of_volume();
-    let of_part = part.as_ref().map_or(String::new(), |part| format!(", {part}"));
-    let title = format!("{halos} of {} or more particles, {how}{of}{of_part}{}", args.min_members, units.when());
+    let title = format!("{halos} of {} or more particles, {how}{}", args.min_members, units.when());
     let measured = MassCounts::new(catalog, pipeline.scales().volume);
     // If the expected curves fail, the catalogue is still written.
     let curves = match &part {
         // Expected mass functions are those of a whole volume.
         Some(part) => Err(format!("the particles are {part}")),
-        None => expected(pipeline.about(), pipeline.universe(), &measured),
+        None => expected(pipeline, &measured),
     };
     let curves = curves.unwrap_or_else(|why| {
         remarks.push(format!("no expected mass functions: {why}"));
@@ -249,10 +225,16 @@ pub fn mass_function(
         Some(factors) => (measured.in_units(factors), shown.iter().map(|curve| curve.in_units(factors)).collect()),
         None => (measured.clone(), shown),
     };
-    let picture = ropewalk_plot::mass_function(&counts, &lines, &title, &units, Picture::MassFunction.style(args))?;
+    let cosmology = describe_cosmology(pipeline.universe());
+    let style = Picture::MassFunction.style(args);
+    let picture = ropewalk_plot::mass_function(&counts, &lines, &title, &cosmology, &units, style)?;
+    let mut meta = meta.to_vec();
+    if !curves.is_empty() {
+        add_cosmology(&mut meta, pipeline.universe());
+    }
     let mut table = vec![];
     let columns = measured.columns(&curves);
-    let columns = in_units(args, pipeline, &columns, pipeline.universe().known_units(), meta)?;
+    let columns = in_comoving_units(args, pipeline, &columns, &meta)?;
     write_ecsv(&mut table, &columns.columns, columns.units, &columns.meta)?;
     Ok(vec![(Picture::MassFunction.file(args), picture), (MASS_TABLE, table)])
 }
@@ -285,9 +267,9 @@ fn dendrogram(args: &Args, catalog: &Catalog, units: &AxisUnits, pipeline: &Pipe
     let title = match catalog.halos().get(row) {
         Some(halo) => {
             let count = grouped(halo.count as u64);
-            let (mass, unit) = (short(mass_factor(pipeline, factors.as_ref()) * halo.mass), units.mass());
+            let mass = units.with_mass(mass_factor(pipeline, factors.as_ref()) * halo.mass);
             let of = pipeline.particle_sets().halos_alone().map_or(String::new(), |kinds| format!(" of {kinds}"));
-            format!("halo {row}: {count} particles, mass {mass} [{unit}]{of}{}", units.when())
+            format!("halo {row}: {count} particles, mass {mass}{of}{}", units.when())
         }
         None => String::new(),
     };
@@ -295,13 +277,9 @@ fn dendrogram(args: &Args, catalog: &Catalog, units: &AxisUnits, pipeline: &Pipe
 }
 
 /// Returns the expected mass functions in the snapshot's units, or the reason why there are none.
-fn expected(
-    snapshot: &Snapshot,
-    universe: &Universe,
-    measured: &MassCounts,
-) -> Result<Vec<ExpectedMassFunction>, String> {
-    if snapshot.masses == Masses::Unknown {
+fn expected(pipeline: &Pipeline<'_>, measured: &MassCounts) -> Result<Vec<ExpectedMassFunction>, String> {
+    if pipeline.about().masses == Masses::Unknown {
         return Err("the snapshot has no masses".into());
     }
-    expected_mass_functions(universe, measured).map_err(|error| error.to_string())
+    pipeline.suitable_fits().expected(pipeline.universe(), measured).map_err(|error| error.to_string())
 }

@@ -63,6 +63,7 @@ mod shared;
 mod spanning_tree;
 mod state;
 mod suitable_fits;
+mod titles;
 mod particle_types;
 mod shared_state;
 
@@ -79,7 +80,8 @@ pub use particle_sets::ParticleSets;
 pub use particles::particles_of;
 pub use state::Pipeline;
 use state::with_particles;
-pub use suitable_fits::{SuitableFits, expected_mass_functions};
+pub use suitable_fits::SuitableFits;
+pub use titles::{add_cosmology, describe_cosmology};
 
 use group_set::OnDevice;
 use ropewalk::cluster::Fof;

@@ -1,5 +1,6 @@
 //! Names of units and redshift for axes and titles.
 
+use ropewalk::internals::format::significant;
 use ropewalk::units::{Frame, KnownUnits, LengthUnit, MassUnit};
 
 use crate::ticks::power_of_ten;
@@ -97,6 +98,29 @@ impl AxisUnits {
     /// Returns the name of the unit of mass.
     pub fn mass(&self) -> &str {
         &self.mass
+    }
+
+    /// Writes a mass with three significant digits and its unit.
+    ///
+    /// ```
+    /// use ropewalk_plot::AxisUnits;
+    /// use ropewalk::units::{UnitSystem, Units};
+    ///
+    /// let units = AxisUnits::new(Some(&UnitSystem::H.units()), None);
+    /// assert_eq!(units.with_mass(1.10901e14), "1.11×10¹⁴ Msun/h");
+    /// assert_eq!(AxisUnits::new(Some(&Units::GADGET), None).with_mass(12.0), "12 × 10¹⁰ Msun/h");
+    /// ```
+    pub fn with_mass(&self, mass: f64) -> String {
+        let rounded = format!("{mass:.2e}");
+        let parts = rounded
+            .split_once('e')
+            .and_then(|(digits, power)| Some((digits.parse::<f64>().ok()?, power.parse().ok()?)));
+        let number = match parts {
+            Some((digits, power)) if !(-2..5).contains(&power) => format!("{digits}×{}", power_of_ten(power)),
+            _ => significant(mass, 3),
+        };
+        let times = if self.mass.starts_with("10") { " × " } else { " " };
+        format!("{number}{times}{}", self.mass)
     }
 
     /// Returns the name of the unit of a density times a squared radius.

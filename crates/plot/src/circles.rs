@@ -41,6 +41,10 @@ pub struct Circles<'a> {
     /// `true` if the catalogue has subhalos. Its halos are extended, so their circles do not enclose the farthest
     /// member.
     nested: bool,
+    /// `true` if the picture shows a slab.
+    in_slab: bool,
+    /// `true` if the subhalos of the circled halos are too many for a circle each.
+    omits_subhalos: bool,
 }
 
 /// A circle on the page: its centre, and its radius.
@@ -48,7 +52,8 @@ type Ring = ([f64; 2], f64);
 
 impl<'a> Circles<'a> {
     /// Selects the largest halos of a catalogue whose centre is shown, and their largest subhalos.
-    pub fn new(catalog: &'a Catalog, is_shown: impl Fn([f64; 3]) -> bool) -> Self {
+    /// `in_slab` is for the legend.
+    pub fn new(catalog: &'a Catalog, in_slab: bool, is_shown: impl Fn([f64; 3]) -> bool) -> Self {
         let all = catalog.halos();
         let shown = |row: &usize| is_shown(all[*row].center);
         let mut halos: Vec<usize> = (0..all.len()).filter(|&row| catalog.is_host(row)).filter(shown).collect();
@@ -57,8 +62,10 @@ impl<'a> Circles<'a> {
         let visible = [halos.len() as u64, subhalos.len() as u64];
         halos.truncate(CIRCLED);
         subhalos.retain(|&row| halos.binary_search(&(catalog.subhalos()[row].host as usize)).is_ok());
+        let omits_subhalos = subhalos.len() > SUBHALOS;
         subhalos.truncate(SUBHALOS);
-        Self { halos, subhalos, all, visible, nested: !catalog.subhalos().is_empty() }
+        let nested = !catalog.subhalos().is_empty();
+        Self { halos, subhalos, all, visible, nested, in_slab, omits_subhalos }
     }
 
     /// Describes the numbers of visible halos and subhalos.
@@ -96,28 +103,45 @@ impl<'a> Circles<'a> {
         }
     }
 
+    /// Names the halos with circles: `the 25 largest halos of the slab`.
+    fn circled_halos(&self) -> String {
+        let of = if self.in_slab { " of the slab" } else { "" };
+        match (self.halos.len(), self.visible[0] as usize) {
+            (0, _) => "no halos".into(),
+            (1, _) => format!("the halo{of}"),
+            (circled, all) if circled == all => format!("the {circled} halos{of}"),
+            (circled, _) => format!("the {circled} largest halos{of}"),
+        }
+    }
+
+    /// Names the subhalos with circles: `their 100 largest subhalos`.
+    fn circled_subhalos(&self) -> String {
+        match (self.subhalos.len(), self.omits_subhalos) {
+            (0, _) => "no subhalos".into(),
+            (1, _) => "their subhalo".into(),
+            (circled, false) => format!("their {circled} subhalos"),
+            (circled, true) => format!("their {circled} largest subhalos"),
+        }
+    }
+
     /// Draws the line below the title, centred.
     pub fn legend(&self, chart: &mut Chart, [middle, line]: [f64; 2]) {
-        let circled = self.halos.len();
         let numbers = "numbers: rows of the catalogue";
-        let note = match (circled, self.nested) {
+        let note = match (self.halos.len(), self.nested) {
             (0, _) => "no halos".into(),
-            (1, false) => "circle: the halo; radius: farthest member; number: row of the catalogue".into(),
-            (_, false) => format!("circles: the {circled} largest halos; radius: farthest member; {numbers}"),
+            (1, false) => {
+                format!("circle: {}; radius: farthest member; number: row of the catalogue", self.circled_halos())
+            }
+            (_, false) => format!("circles: {}; radius: farthest member; {numbers}", self.circled_halos()),
             (_, true) => return self.nested_legend(chart, [middle, line], numbers),
         };
         chart.heading(&note, [middle, line], LEGEND, FAINT);
     }
 
     fn nested_legend(&self, chart: &mut Chart, [middle, line]: [f64; 2], numbers: &str) {
-        let name = |count: usize, what: &str| match count {
-            0 => format!("no {what}s"),
-            1 => format!("the largest {what}"),
-            _ => format!("the {count} largest {what}s"),
-        };
         let entries = [
-            (Some(PAPER), name(self.halos.len(), "halo")),
-            (Some(CYAN), format!("{} of these", name(self.subhalos.len(), "subhalo"))),
+            (Some(PAPER), self.circled_halos()),
+            (Some(CYAN), self.circled_subhalos()),
             (None, "radius: rms distance".into()),
             (None, numbers.into()),
         ];

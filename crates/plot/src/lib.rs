@@ -59,7 +59,7 @@ pub use k_distances::k_distances;
 pub use map::{Map, map};
 pub use mass_function::mass_function;
 pub use profiles::{ProfilePanel, profiles};
-pub use projection::{Projection, projection};
+pub use projection::{LineOfSight, Projection, projection};
 pub use projection_across::projection_across;
 pub use shaded::{View, shaded};
 pub use slab::Slab;

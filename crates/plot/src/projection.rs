@@ -36,9 +36,30 @@ pub struct Projection {
     pub title: String,
     /// The units of lengths, and the redshift.
     pub units: AxisUnits,
-    /// Restricts the picture to particles and halos in this slab, seen along its axis. Default: everything, seen
-    /// along z.
+    /// Restricts the picture to particles and halos in this slab, seen along its axis. Default: everything.
     pub slab: Option<Slab>,
+    /// The line of sight without a slab. Default: z.
+    pub axis: LineOfSight,
+}
+
+impl Projection {
+    /// Returns the axis along which the picture looks, 0 for x.
+    pub(super) fn axis(&self) -> usize {
+        self.slab.map_or(self.axis as usize, |slab| slab.axis())
+    }
+}
+
+/// The axis along which a picture looks.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub enum LineOfSight {
+    /// Along x: the picture shows y and z.
+    X,
+    /// Along y: the picture shows x and z.
+    Y,
+    /// Along z: the picture shows x and y.
+    #[default]
+    Z,
 }
 
 /// Draws the density projected along an axis, in units of its mean, on a logarithmic colour scale. Shows the periodic
@@ -61,7 +82,7 @@ pub fn projection<S: Scalar>(
     let said = particles.boundary()?;
     let known = [("the halos were measured in", catalog.boundary()), ("the particles are in", &said)];
     let space = Boundary::common(&known)?.space()?;
-    ProjectedDensity::new(particles, particles.extent().into(), &space, shown.slab.as_ref(), style, &Alone)?
+    ProjectedDensity::new(particles, particles.extent().into(), &space, shown, style, &Alone)?
         .draw(catalog, shown, style)
 }
 
@@ -83,14 +104,14 @@ impl ProjectedDensity {
         particles: &Particles<S>,
         extent: [[f64; 3]; 2],
         space: &Space<3>,
-        slab: Option<&Slab>,
+        shown: &Projection,
         style: Style,
         ranks: &dyn Communicator,
     ) -> Result<Self> {
         let scale = Chart::in_pixels(WIDTH, HEIGHT, "").scale(style)?;
         let side = (scale * SIDE as f64).round().max(1.0) as usize;
-        let window = Window::new(extent, space, slab.map_or(2, Slab::axis));
-        let (image, n) = density(particles, &window, side, slab, ranks)?;
+        let window = Window::new(extent, space, shown.axis());
+        let (image, n) = density(particles, &window, side, shown.slab.as_ref(), ranks)?;
         Ok(Self { window, side, image, n })
     }
 
@@ -100,7 +121,7 @@ impl ProjectedDensity {
     pub fn draw(&self, catalog: &Catalog, shown: &Projection, style: Style) -> Result<Vec<u8>> {
         let Self { window, side, image, n } = self;
         let slab = shown.slab.as_ref();
-        let circles = Circles::new(catalog, |at| slab.is_none_or(|slab| window.is_in(slab, at)));
+        let circles = Circles::new(catalog, slab.is_some(), |at| slab.is_none_or(|slab| window.is_in(slab, at)));
         let mut chart = Chart::in_pixels(WIDTH, HEIGHT, &shown.title);
         chart.fill(PLOT, inferno(0.0));
         if *n == 0 {

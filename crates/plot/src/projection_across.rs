@@ -52,7 +52,8 @@ pub fn projection_across<S: Scalar>(
     let [from, to] = slab.map_or([0.0; 2], Slab::ends);
     let axis = ("slab axis (3: no slab)", Term::Whole(slab.map_or(3, |slab| slab.axis() as u64)));
     let ends = [("start of the slab", Term::Real(from)), ("end of the slab", Term::Real(to))];
-    agree_on(ranks, 0, &[("dpi", Term::Real(dpi)), axis, ends[0], ends[1]])?;
+    let sight = ("line of sight", Term::Whole(shown.axis() as u64));
+    agree_on(ranks, 0, &[("dpi", Term::Real(dpi)), axis, ends[0], ends[1], sight])?;
 
     // The periodic box, if any rank knows it.
     let mut sides = [0; 3];
@@ -65,7 +66,7 @@ pub fn projection_across<S: Scalar>(
     let spaces = [("the particles of other ranks are in", &of_all), ("the particles are in", &boundary)];
     let space = agree(ranks, Boundary::common(&spaces).and_then(|all| all.space()))?;
 
-    let seen = ProjectedDensity::new(part, part.extent_across(ranks)?.into(), &space, slab, style, ranks)?;
+    let seen = ProjectedDensity::new(part, part.extent_across(ranks)?.into(), &space, shown, style, ranks)?;
     let picture = catalog.map(|catalog| seen.draw(catalog, shown, style)).transpose();
     agree(ranks, picture)
 }
@@ -83,7 +84,7 @@ mod tests {
     use ropewalk::distributed::on_threads;
 
     use super::*;
-    use crate::{PictureFormat, projection};
+    use crate::{LineOfSight, PictureFormat, projection};
 
     const POINTS: [[f64; 3]; 4] = [[0.5, 5.0, 5.0], [9.75, 5.0, 5.0], [4.0, 2.0, 1.0], [4.5, 2.0, 1.0]];
 
@@ -124,6 +125,13 @@ mod tests {
         assert!(refused(sides, [20.0, 30.0], [""; 2]).contains("dpi is 30 on rank 1 and 20 on rank 0"));
         assert!(refused(sides, [20.0, 3.0], [""; 2]).contains("dpi is 3"));
         assert!(refused(sides, dpi, ["", "z:1..2"]).contains("slab axis (3: no slab) is 2 on rank 1 and 3 on rank 0"));
+        let sights = on_threads(2, |ranks| {
+            let axis = [LineOfSight::X, LineOfSight::Z][ranks.rank()];
+            let (shown, style) =
+                (Projection { axis, ..Projection::default() }, Style::new(PictureFormat::Png).dpi(20.0));
+            projection_across(ranks, &Particles::new(&POINTS), None, &shown, style)
+        });
+        assert!(sights.unwrap_err().to_string().contains("line of sight is 2 on rank 1 and 0 on rank 0"));
         assert!(refused(sides, dpi, ["z:1..3", "z:1..2"]).contains("end of the slab is 2 on rank 1 and 3 on rank 0"));
     }
 }

@@ -50,7 +50,7 @@ pub use hop::{adaptahop, density, hop, hop_chains};
 pub use interpolate::{Interpolation, interpolator};
 pub use k_distances::k_distances;
 pub use knee::knee;
-pub use mass_counts::{ExpectedMassFunction, MassCounts};
+pub use mass_counts::{ExpectedMassFunction, MassCounts, poisson_limits};
 pub use neighbors::{nearest_neighbors, nearest_to};
 pub use pair_lists::Pairs;
 pub use pairs::pairs;

@@ -147,7 +147,8 @@ pub struct Halos {
     /// Units of the catalogue, tables and pictures [default: the snapshot's units]
     ///
     /// h is comoving Mpc/h, Msun/h and km/s; physical is physical Mpc, Msun and km/s. Without this option, pictures
-    /// are in comoving Mpc/h and Msun/h if the snapshot's units are known.
+    /// are in comoving Mpc/h and Msun/h if the snapshot's units are known. Mass functions are numbers per comoving
+    /// volume in either case.
     #[arg(long, value_name = "h|physical", help_heading = "Output")]
     pub units: Option<UnitSystem>,
     /// Also write groups and subhalos in the layout of GADGET-4, for yt and pynbody

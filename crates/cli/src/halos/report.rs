@@ -13,7 +13,6 @@ use crate::device::DeviceArg;
 use crate::output_units::{factor, mass_factor};
 use crate::outputs::{Committed, SUMMARY};
 use crate::periodic;
-use crate::pictures::linking_length;
 use crate::summary::Summary;
 use crate::text::{grouped, short};
 use crate::universe::describe_matter;
@@ -102,6 +101,19 @@ pub struct GroupCounts {
     /// The number of attached particles that joined a group, and the number of all attached particles. `None` if no
     /// particles are attached.
     pub joined: Option<[u64; 2]>,
+}
+
+/// Describes the linking length in the units of `factors`, with its value in mean separations.
+fn linking_length(pipeline: &Pipeline<'_>, factors: Option<&Factors>) -> String {
+    let scales = pipeline.scales();
+    let length = short(factor(factors, Quantity::Length) * scales.linking_length);
+    match scales.separations {
+        Some(separations) if scales.share_of_matter.is_some() => {
+            format!("{length} ({} mean separations at the mean density of matter)", short(separations))
+        }
+        Some(separations) => format!("{length} ({} mean separations)", short(separations)),
+        None => length,
+    }
 }
 
 /// Returns the summary of the halos of one linking length. `found` is `None` across ranks, where no rank has all

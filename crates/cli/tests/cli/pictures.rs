@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use crate::program::{Scratch, halos, run, sample};
+use crate::program::{Scratch, column, halos, run, sample};
 
 /// Asserts that the objects of a PDF and its page exist, and that the table of references points to them.
 fn assert_is_pdf(bytes: &[u8], size: [f64; 2], what: &str) {
@@ -42,7 +42,7 @@ fn formats_and_resolutions() {
     let scratch = Scratch::new();
     let options = ["--profiles", "2", "--gallery", "2", "--finder", "adaptahop", "--members"];
     let sizes = [
-        ("mass_function", [10.0, 1214.0 / 96.0]),
+        ("mass_function", [10.0, 1244.0 / 96.0]),
         ("projection", [1310.0 / 153.6, 1190.0 / 153.6]),
         ("dendrogram", [10.0, 700.0 / 96.0]),
         ("profiles", [10.0, 0.0]),
@@ -134,7 +134,7 @@ fn slabs() {
     let rings = |svg: &str| svg.matches("r=\"7.00\"").count();
     let svg = draw("z:0..5");
     assert!(svg.contains(">4 particles, 2 halos with 0 ≤ z ≤ 5 snapshot length unit<"), "{svg}");
-    assert!(svg.contains("the 2 largest halos") && svg.contains("numbers: rows of the catalogue"));
+    assert!(svg.contains("circles: the 2 halos of the slab;") && svg.contains("numbers: rows of the catalogue"));
     assert_eq!(rings(&svg), 2);
     // Only what is drawn is counted.
     assert!(svg.contains(">Slab, box 10<") && !svg.contains("6 particles") && !svg.contains("3 halos"));
@@ -154,7 +154,7 @@ fn slabs() {
             && svg.contains(">z  [")
             && !svg.contains(">x  [")
     );
-    assert!(svg.contains("circle: the halo; radius"));
+    assert!(svg.contains("circle: the halo of the slab; radius"));
     let svg = draw("y:8..9");
     assert!(svg.contains("no particles in the slab") && svg.contains("no halos") && rings(&svg) == 0);
     // The catalogue has all halos.
@@ -183,6 +183,15 @@ fn units_of_pictures() {
     }
     let [mass_function, projection, ..] = draw(&["--units", "physical"]);
     assert!(mass_function.contains(">halo mass M  [Msun]<") && projection.contains(">x  [physical Mpc]<"));
+    // Numbers are per comoving volume, also in the table.
+    assert_eq!(mass_function.matches("[(comoving Mpc)⁻³]<").count(), 2);
+    let table = fs::read_to_string(scratch.path("out/mass_function.ecsv")).unwrap();
+    let declared = table.lines().find(|line| line.contains("name: n_above,")).unwrap();
+    assert!(declared.contains("unit: 1 / Mpc3") && declared.contains("comoving"), "{declared}");
+    let h = 0.68;
+    let side: f64 = 32.0 / h;
+    let [count, number] = ["count_above", "n_above"].map(|name| column(&table, name)[0]);
+    assert!((number * side.powi(3) / count - 1.0).abs() < 1e-6, "{number} {count}");
 }
 
 /// Fits are named by the halos that they are for, and that for friends of friends is not drawn for HOP.
@@ -201,11 +210,52 @@ fn fits_of_the_finder() {
     for options in [&["--finder", "hop"][..], &["--linking-length", "0.1"]] {
         let other = draw(options);
         assert!(!other.contains("Warren") && other.contains("Tinker et al. 2008"), "{options:?}");
-        // The table has all expected numbers.
-        assert!(
-            fs::read_to_string(scratch.path("out/mass_function.ecsv")).unwrap().contains("n_above_warren_et_al_2006")
-        );
+        // The table has all expected numbers, and masses are corrected only for groups that Warren et al. describe.
+        let table = fs::read_to_string(scratch.path("out/mass_function.ecsv")).unwrap();
+        assert!(table.contains("n_above_warren_et_al_2006") && !table.contains("corrected"), "{options:?}");
     }
+}
+
+/// The fit of Warren et al. is evaluated at masses that are corrected for the number of particles. That of Tinker et
+/// al. is not.
+#[test]
+fn masses_of_few_particles_are_corrected() {
+    let scratch = Scratch::new();
+    let options = ["--units", "h", "--sigma8", "0.8"];
+    halos(&sample(), &scratch.path("out"), &options).success();
+    let table = fs::read_to_string(scratch.path("out/mass_function.ecsv")).unwrap();
+    let values = |name: &str| column(&table, name);
+    let [edges, corrected] = ["mass_min", "mass_min_corrected"].map(values);
+    let halos = fs::read_to_string(scratch.path("out/halos.ecsv")).unwrap();
+    let particle = column(&halos, "fof_halo_mass")[0] / column(&halos, "fof_halo_count")[0];
+    // Edges are half-way between whole numbers of particles.
+    assert!((edges[0] / particle - 19.5).abs() < 1e-4, "{}", edges[0] / particle);
+    let mut cosmology = ropewalk::halo::Cosmology::flat(number_in(&table, "omega_m"));
+    (cosmology.h, cosmology.sigma_8) = (number_in(&table, "h"), 0.8);
+    let check = |name: &str, masses: &[f64], function| {
+        let expected = cosmology.halos_above(masses, function).unwrap();
+        let found = column(&table, name);
+        // The steps of integrals depend on all masses.
+        assert!(found.iter().zip(&expected).all(|(found, expected)| (found / expected - 1.0).abs() < 5e-3), "{name}");
+    };
+    check("n_above_warren_et_al_2006", &corrected, ropewalk::halo::MassFunction::Warren2006);
+    check("n_above_tinker_et_al_2008_200m", &edges, ropewalk::halo::MassFunction::Tinker2008);
+    for (edge, corrected) in edges.iter().zip(&corrected) {
+        assert!((corrected / edge / (1.0 - (edge / particle).powf(-0.6)) - 1.0).abs() < 1e-5);
+    }
+    // Assumed parameters are named in the table and in the figure.
+    assert!((number_in(&table, "sigma_8"), number_in(&table, "n_s")) == (0.8, 0.965));
+    assert!(table.contains("# - {assumed_parameters: \"omega_b, n_s\"}"), "{table}");
+    let figure = fs::read_to_string(scratch.path("out/mass_function.svg")).unwrap();
+    assert!(figure.contains(", σ8 0.8; assumed: Ωb 0.049, n_s 0.965<"), "{figure}");
+    assert!(figure.contains(">Warren et al.: mass M of N particles corrected to M (1 − N⁻⁰·⁶)<"));
+    assert!(figure.contains("linking length 0.1 comoving Mpc/h (b = 0.2), redshift 0<"));
+}
+
+/// Returns a number in the header of a table.
+fn number_in(table: &str, name: &str) -> f64 {
+    let line = table.lines().find(|line| line.starts_with(&format!("# - {{{name}: "))).unwrap();
+    line.rsplit(' ').next().unwrap().trim_end_matches('}').parse().unwrap()
 }
 
 /// The gallery marks the centres of --center only, besides the centre of R200c, and rounds R200c.
@@ -244,6 +294,38 @@ fn clusters_in_space() {
     }
     run([&dbscan[..], &["--columns", "north,depth"]].concat()).success();
     assert_eq!(counts(&read()), [0, 1, 1]);
+}
+
+/// Axes and lengths have the unit of the table, also if it is not a length.
+#[test]
+fn units_of_tables() {
+    let scratch = Scratch::new();
+    let plot = scratch.path("plot.svg").display().to_string();
+    for (unit, shown) in [("deg", "deg"), ("kpc", "kpc")] {
+        let columns = format!(
+            "{{name: lon, unit: {unit}, datatype: float64}}\n# - {{name: lat, unit: {unit}, datatype: float64}}"
+        );
+        let field = "# - {name: heat, datatype: float64}";
+        let text = format!(
+            "# %ECSV 1.0\n# ---\n# datatype:\n# - {columns}\n{field}\nlon lat heat\n0 0 1\n0 0.1 2\n0.1 0 3\n5 5 4\n"
+        );
+        let file = scratch.write("points.ecsv", &text).display().to_string();
+        let draw = |command: &[&str]| {
+            let all = [&command[..1], &[file.as_str()], &command[1..], &["--plot", &plot]].concat();
+            run(all).success();
+            fs::read_to_string(&plot).unwrap()
+        };
+        let axes = ["lon", "lat"].map(|name| format!(">{name}  [{shown}]<"));
+        let two = ["--columns", "lon,lat"];
+        let svg = draw(&[&["dbscan", "--eps", "0.2", "--min-pts", "3"][..], &two].concat());
+        assert!(axes.iter().all(|axis| svg.contains(axis)) && svg.contains(&format!("eps 0.2 {shown}, min_samples 3")));
+        let svg = draw(&[&["hdbscan", "--min-cluster-size", "3"][..], &two].concat());
+        assert!(axes.iter().all(|axis| svg.contains(axis)));
+        let svg = draw(&[&["kdist", "--k", "2"][..], &two].concat());
+        assert!(svg.contains(&format!(">distance  [{shown}]<")));
+        let svg = draw(&["interpolate", "--values-columns", "heat", "--grid", "4x4", "--method", "idw"]);
+        assert!(axes.iter().all(|axis| svg.contains(axis)));
+    }
 }
 
 #[test]

@@ -97,3 +97,10 @@ pub fn halos(snapshot: &Path, out: &Path, options: &[&str]) -> Output {
     let arguments = ["halos".as_ref(), snapshot.as_os_str(), "--out".as_ref(), out.as_os_str()];
     run(arguments.into_iter().chain(options.iter().map(AsRef::as_ref)))
 }
+
+/// Returns a column of an enhanced CSV file.
+pub fn column(text: &str, name: &str) -> Vec<f64> {
+    let mut lines = text.lines().filter(|line| !line.starts_with('#'));
+    let place = lines.next().unwrap().split(',').position(|other| other == name).unwrap();
+    lines.map(|line| line.split(',').nth(place).unwrap().parse().unwrap()).collect()
+}
