@@ -28,7 +28,7 @@ def gallery(
     attached: Mapping[int, ArrayLike] | None = None,
     title: str | None = None,
 ) -> Figure:
-    """Draws halos side by side along the z axis: their members, centres and R200c.
+    """Draws halos side by side, seen along z: their members, centres and R200c.
 
     A halo across the faces of a periodic box is not split. The centres are those of the columns ``*_center_*`` and ``*_mcp_*``, and R200c
     is drawn if the catalogue has it.
@@ -66,7 +66,7 @@ def gallery(
     >>> points = ropewalk.sample.mock_halos(20_000, box_size=50, seed=1)
     >>> catalog = ropewalk.halos(points, box_size=50)
     >>> ropewalk.plot.gallery(catalog, rows=range(3), positions=points)
-    Figure('3 halos along the z axis')
+    Figure('3 halos, seen along z')
     """
     chosen = positions if positions is not None else catalog.particles
     if chosen is None:
@@ -85,7 +85,7 @@ def gallery(
     else:
         shown = [catalog._row(row) for row in (rows if isinstance(rows, Iterable) else [rows])]
         what = f"Halo {shown[0]}" if len(shown) == 1 else f"{len(shown)} halos"
-    default = f"{what} along the z axis{_redshift(catalog)}" if shown else "no halos"
+    default = f"{what}, seen along z{_redshift(catalog)}" if shown else "no halos"
     heading = default if title is None else title
     centers = [("center", str(catalog.meta.get("center", ""))), ("mcp", "most connected particle")]
     native = catalog._halos
@@ -94,10 +94,12 @@ def gallery(
 
 def mass_function(catalog: HaloCatalog, *, title: str | None = None) -> Figure:
     """Draws the mass function, cumulative and differential: the number of halos per volume at or above each mass and per ln mass, with
-    Poisson errors.
+    the Poisson errors of Gehrels 1986.
 
-    If the cosmology and the units are known, the expected numbers of Warren et al. 2006 and Tinker et al. 2008 are drawn, too, with
-    the deviations from them.
+    If the cosmology and the units are known, the expected numbers of Tinker et al. 2008 are drawn, too, with the deviations from them.
+    For friends of friends with about 0.2 mean separations, so are those of Warren et al. 2006. Their fit is of masses that are corrected
+    for the number N of particles, ``M (1 - N**-0.6)``, and is drawn at the masses before this correction. The figure names the assumed
+    parameters of the cosmology. Numbers are per comoving volume.
 
     Parameters
     ----------
@@ -105,7 +107,7 @@ def mass_function(catalog: HaloCatalog, *, title: str | None = None) -> Figure:
         The halos. Subhalos are not counted. Masses include all linked and attached types.
 
     title : str, optional
-        The heading line. Default: the number of halos, and the finder.
+        The heading line. Default: the number of halos, and the finder with its linking length.
 
     Returns
     -------
@@ -118,14 +120,11 @@ def mass_function(catalog: HaloCatalog, *, title: str | None = None) -> Figure:
     >>> figure = ropewalk.plot.mass_function(ropewalk.halos(points, box_size=50))
     >>> figure.save("mass_function.pdf")  # doctest: +SKIP
     """
-    meta = catalog.meta
-    how = "friends of friends" if catalog.prefix == "fof_halo" else meta["finder"]
-    separations = meta.get("linking_length_in_mean_separations")
-    if isinstance(separations, float) and catalog.prefix == "fof_halo":
-        how = f"linking length {separations:.6g} mean separations"
-    default = f"{_halos(catalog)} of {meta['min_members']:g} or more particles, {how}{_redshift(catalog)}"
-    heading = default if title is None else title
     native = catalog._halos
+    how, _ = _native.describe_halos(native)
+    halos = counted(len(catalog) - _nested(catalog), "halo")
+    default = f"{halos} of {catalog.meta['min_members']:g} or more particles, {how}{_redshift(catalog)}"
+    heading = default if title is None else title
     return Figure(heading, lambda style: _native.draw_mass_function(native, heading, style))
 
 
@@ -141,7 +140,7 @@ def profiles(catalog: HaloCatalog, rows: int | Sequence[int] | None = None, *, t
         The rows of the halos. Default: all that have profiles, at most 100.
 
     title : str, optional
-        The heading line.
+        The heading line. Default: the halos, and the redshift.
 
     Returns
     -------
@@ -173,7 +172,7 @@ def profiles(catalog: HaloCatalog, rows: int | Sequence[int] | None = None, *, t
         # Subhalos have rows but no profiles, and a halo without a sphere has no shells.
         if row not in has:
             raise ValueError(f"halo {row} has no profile; {len(has)} halos have one")
-    heading = f"Density profiles of the largest halos{_redshift(catalog)}" if title is None else title
+    heading = f"{_profiled(chosen, has)}{_redshift(catalog)}" if title is None else title
     native = catalog._halos
     return Figure(heading, lambda style: _native.draw_profiles(native, chosen, heading, style))
 
@@ -211,7 +210,8 @@ def projection(
         The line of sight.
 
     title : str, optional
-        The heading line. Default: the numbers of particles and halos.
+        The heading line. Default: the box and, without `slab`, the numbers of particles and halos. With `slab`, the line below it has
+        the numbers of particles and halos in the slab.
 
     Returns
     -------
@@ -241,15 +241,17 @@ def projection(
     if masses is not None:
         weights = real(masses, "masses") if np.ndim(masses) == 0 else vector(masses, len(x), "masses")  # type: ignore[arg-type]
     along = "xyz".index(axis)
-    if slab is None and axis != "z" and len(x) > 0:
-        slab = _around(x[:, along])
-    ends = None if slab is None else (along, real(slab[0], "slab"), real(slab[1], "slab"))
-    heading = f"{len(x):,} particles"
-    if catalog is not None:
-        heading += f", {_halos(catalog)}{_redshift(catalog)}"
-    heading = heading if title is None else title
+    ends = None if slab is None else (real(slab[0], "slab"), real(slab[1], "slab"))
     native = None if catalog is None else catalog._halos
-    return Figure(heading, lambda style: _native.draw_projection(native, x, weights, side, ends, heading, style), is_raster=True)
+    # The picture itself counts the particles and halos of a slab.
+    parts = [f"{len(x):,} particles" if slab is None else "Slab"]
+    if catalog is not None and native is not None:
+        parts.append(_native.describe_halos(native)[1] + _redshift(catalog))
+        parts += [_halos(catalog)] if slab is None else []
+    elif side is not None:
+        parts.append(f"box {side:.4g}")
+    heading = ", ".join(parts) if title is None else title
+    return Figure(heading, lambda style: _native.draw_projection(native, x, weights, side, along, ends, heading, style), is_raster=True)
 
 
 def subhalos(catalog: HaloCatalog, i: int = 0, *, title: str | None = None) -> Figure:
@@ -264,7 +266,7 @@ def subhalos(catalog: HaloCatalog, i: int = 0, *, title: str | None = None) -> F
         The row of the halo.
 
     title : str, optional
-        The heading line. Default: the row and the number of members.
+        The heading line. Default: the row, the number of members and the mass.
 
     Returns
     -------
@@ -284,8 +286,9 @@ def subhalos(catalog: HaloCatalog, i: int = 0, *, title: str | None = None) -> F
     if "AdaptaHOP" not in str(catalog.meta["finder"]):
         raise ValueError(f"the halos by {catalog.meta['finder']} have no subhalos; find them by halos(.., finder='adaptahop')")
     row = catalog._row(i)
-    heading = f"halo {row}: {len(catalog.members(row)):,} particles{_redshift(catalog)}" if title is None else title
     native = catalog._halos
+    default = f"halo {row}: {len(catalog.members(row)):,} particles, {_native.describe_mass(native, row)}{_redshift(catalog)}"
+    heading = default if title is None else title
     return Figure(heading, lambda style: _native.draw_subhalos(native, row, heading, style))
 
 
@@ -297,23 +300,25 @@ def _positions(values: ArrayLike, n: int, name: str) -> Floats:
     return x
 
 
-def _around(values: NDArray[Any]) -> tuple[float, float]:
-    """Returns ends around all values, rounded to about three digits of their range."""
-    low, high = float(values.min()), float(values.max())
-    if not np.isfinite(high - low):
-        # The compiled part names the point.
-        return 0.0, 1.0
-    digits = 2 - int(np.floor(np.log10(high - low if high > low else max(abs(high), 1.0))))
-    unit = 10.0**-digits
-    return round((np.floor(low / unit) - 1) * unit, digits), round((np.ceil(high / unit) + 1) * unit, digits)
-
-
 def _halos(catalog: HaloCatalog) -> str:
     """Describes the numbers of halos and subhalos."""
-    column = f"{catalog.prefix}_parent"
-    nested = int((catalog[column] >= 0).sum()) if column in catalog else 0
+    nested = _nested(catalog)
     halos = counted(len(catalog) - nested, "halo")
     return f"{halos}, {counted(nested, 'subhalo')}" if nested else halos
+
+
+def _nested(catalog: HaloCatalog) -> int:
+    """Returns the number of subhalos."""
+    column = f"{catalog.prefix}_parent"
+    return int((catalog[column] >= 0).sum()) if column in catalog else 0
+
+
+def _profiled(chosen: list[int], has: list[int]) -> str:
+    """Names the halos in a figure of profiles; `has` are those that have one."""
+    if len(chosen) == 1:
+        return f"Density profile of halo {chosen[0]}"
+    which = "the largest halos" if chosen == has[: len(chosen)] else f"{len(chosen)} halos"
+    return f"Density profiles of {which}"
 
 
 def _redshift(catalog: HaloCatalog) -> str:

@@ -202,6 +202,8 @@ def k_distances(points: Floats, k: int, box_size: list[float] | None, n_jobs: in
 #: A format by its file extension, and pixels per inch.
 Style = tuple[str, float | None]
 
+def describe_halos(halos: Halos) -> tuple[str, str]: ...
+def describe_mass(halos: Halos, row: int) -> str: ...
 def draw_clusters(
     points: NDArray[np.float64],
     labels: NDArray[np.int32],
@@ -232,7 +234,8 @@ def draw_projection(
     positions: Floats,
     masses: float | NDArray[np.float64] | None,
     period: float | None,
-    slab: tuple[int, float, float] | None,
+    axis: int,
+    slab: tuple[float, float] | None,
     title: str,
     style: Style,
 ) -> bytes: ...

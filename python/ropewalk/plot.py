@@ -105,7 +105,9 @@ def clusters(
         heading = f"DBSCAN: {heading}"
         line = f"eps {eps:.6g}, min_samples {labels.min_samples}; {core:,} core, {len(shown) - noise - core:,} border, {noise:,} noise"
     elif isinstance(labels, HDBSCAN):
-        heading, line = f"HDBSCAN*: {heading}", f"min_cluster_size {labels.min_cluster_size}; {noise:,} noise"
+        size, samples = labels.min_cluster_size, labels.min_samples
+        samples = min(size, max(len(found), 1)) if samples is None else samples
+        heading, line = f"HDBSCAN*: {heading}", f"min_cluster_size {size}, min_samples {samples}; {noise:,} noise"
     lines = (heading if title is None else title, line)
     length, side = real(eps, "eps"), optional_real(box_size, "box_size")
     names = feature_names(X)

@@ -9,7 +9,7 @@ use ropewalk::halo::Particles;
 use ropewalk::internals::memory::collected;
 use ropewalk::{Error, ErrorKind, Labels, Result, Scalar};
 use ropewalk_io::Points;
-use ropewalk_plot::{AxisUnits, ClusterPicture, PictureFormat, Projection, Slab, Style, View};
+use ropewalk_plot::{AxisUnits, ClusterPicture, LineOfSight, PictureFormat, Projection, Slab, Style, View};
 use ropewalk_table::{Catalog, knee};
 
 use crate::arrays::Rows;
@@ -142,6 +142,19 @@ pub fn draw_mesh<'py>(
     })
 }
 
+/// Returns words for titles: the finder and the mass of halos, and the box.
+#[pyfunction]
+pub fn describe_halos(halos: &Bound<'_, Halos>) -> (String, String) {
+    let figures = &halos.get().figures;
+    (figures.described_halos.clone(), figures.described_box.clone())
+}
+
+/// Describes the mass of a row for titles.
+#[pyfunction]
+pub fn describe_mass(halos: &Bound<'_, Halos>, row: usize) -> String {
+    halos.get().figures.described_mass(row)
+}
+
 /// Draws the mass function of a catalogue, with the expected ones if they are known.
 #[pyfunction]
 #[pyo3(signature = (halos, title, style))]
@@ -183,15 +196,14 @@ pub fn draw_subhalos<'py>(
     drawn(py, || ropewalk_plot::dendrogram(&figures.catalog, row, title, style.style()?))
 }
 
-/// A line of sight, 0 for x, and the ends of a slab along it.
-#[derive(FromPyObject)]
-pub struct SlabArguments(usize, f64, f64);
-
 /// The picture of a projection, without its particles.
 struct Shown<'a> {
     figures: Option<&'a HaloFigures>,
     period: Option<f64>,
-    slab: Option<SlabArguments>,
+    /// The line of sight, 0 for x.
+    axis: usize,
+    /// The ends of a slab along it.
+    slab: Option<[f64; 2]>,
     title: &'a str,
     style: StyleArguments,
 }
@@ -200,8 +212,9 @@ impl Shown<'_> {
     fn draw<S: Scalar>(&self, particles: Particles<'_, S>) -> Result<Vec<u8>> {
         let particles = particles.periodic(self.period);
         let units = self.figures.map_or_else(AxisUnits::default, |figures| figures.units.clone());
-        let slab = self.slab.as_ref().map(|&SlabArguments(axis, from, to)| Slab::new(axis, [from, to])).transpose()?;
-        let shown = Projection { title: self.title.into(), units, slab };
+        let slab = self.slab.map(|ends| Slab::new(self.axis, ends)).transpose()?;
+        let axis = [LineOfSight::X, LineOfSight::Y, LineOfSight::Z].get(self.axis).copied().unwrap_or_default();
+        let shown = Projection { title: self.title.into(), units, slab, axis };
         let style = self.style.style()?;
         match self.figures {
             Some(figures) => ropewalk_plot::projection(&particles, &figures.catalog, &shown, style),
@@ -214,22 +227,23 @@ impl Shown<'_> {
 }
 
 /// Draws the density of particles along an axis, with the halos of a catalogue, if one is given. `period` is the side
-/// of the periodic box of particles without a catalogue.
+/// of the periodic box of particles without a catalogue. `axis` is the line of sight, 0 for x.
 #[pyfunction]
-#[pyo3(signature = (halos, positions, masses, period, slab, title, style))]
+#[pyo3(signature = (halos, positions, masses, period, axis, slab, title, style))]
 pub fn draw_projection<'py>(
     py: Python<'py>,
     halos: Option<&Bound<'py, Halos>>,
     positions: Rows,
     masses: Option<Mass<'py>>,
     period: Option<f64>,
-    slab: Option<SlabArguments>,
+    axis: usize,
+    slab: Option<[f64; 2]>,
     title: &str,
     style: StyleArguments,
 ) -> PyResult<Bound<'py, PyBytes>> {
     let figures = halos.map(|halos| &halos.get().figures);
     let period = figures.map_or(period, |figures| figures.period);
-    let shown = Shown { figures, period, slab, title, style };
+    let shown = Shown { figures, period, axis, slab, title, style };
     let masses = match &masses {
         Some(Mass::Each(masses)) => Weights::Each(masses.as_slice()?),
         Some(Mass::Equal(mass)) => Weights::Equal(*mass),

@@ -4,7 +4,7 @@ use ropewalk::Result;
 use ropewalk::geometry::Space;
 use ropewalk::halo::{Profile, Universe};
 use ropewalk::units::{Factors, Quantity, UnitSystem};
-use ropewalk_pipeline::{HaloName, Pipeline, SuitableFits, expected_mass_functions};
+use ropewalk_pipeline::{HaloName, Pipeline, SuitableFits, describe_cosmology};
 use ropewalk_plot::{AxisUnits, GalleryHalo, GalleryPanel, ProfilePanel, Style};
 use ropewalk_table::columns::{Column, Values};
 use ropewalk_table::{Catalog, MassCounts};
@@ -20,9 +20,18 @@ pub struct HaloFigures {
     /// `true` if the particles are all matter of the volume and have masses, as expected mass functions require.
     is_comparable: bool,
     fits: SuitableFits,
+    /// Words for titles: the finder and the mass of halos, the box, and the types of masses after a comma.
+    pub described_halos: String,
+    pub described_box: String,
+    of_types: String,
+    /// The factor to masses in titles; 1 for numbers of particles.
+    mass_factor: f64,
     /// The factors to the units of axes: the requested units, or comoving Mpc/h. `None` if units are unknown.
     factors: Option<Factors>,
     pub units: AxisUnits,
+    /// The same with comoving lengths, for mass functions.
+    comoving: Option<Factors>,
+    comoving_units: AxisUnits,
 }
 
 impl HaloFigures {
@@ -33,10 +42,17 @@ impl HaloFigures {
         system: Option<UnitSystem>,
     ) -> Self {
         let universe = pipeline.universe().clone();
-        let factors = universe.factors(system.unwrap_or(UnitSystem::H)).ok();
-        let known = factors.as_ref().map_or(universe.known_units(), |factors| (*factors.units()).into());
-        let length = factors.as_ref().map_or(1.0, |factors| factors.of(Quantity::Length));
-        let units = AxisUnits::new(known, universe.redshift).times(length);
+        let system = system.unwrap_or(UnitSystem::H);
+        let [factors, comoving] = [universe.factors(system).ok(), universe.comoving_factors(system).ok()];
+        let axes = |factors: Option<&Factors>| {
+            let known = factors.map_or(universe.known_units(), |factors| (*factors.units()).into());
+            let length = factors.map_or(1.0, |factors| factors.of(Quantity::Length));
+            let units = AxisUnits::new(known, universe.redshift).times(length);
+            if pipeline.counts_particles() { units.counting_particles() } else { units }
+        };
+        let (units, comoving_units) = (axes(factors.as_ref()), axes(comoving.as_ref()));
+        let unit = universe.known_units().length.map_or("", |_| units.length());
+        let of_types = pipeline.particle_sets().halos_alone().map_or(String::new(), |types| format!(" of {types}"));
         let is_comparable = pipeline.part_of_volume().is_none() && !pipeline.counts_particles();
         Self {
             catalog,
@@ -45,8 +61,17 @@ impl HaloFigures {
             profiles,
             is_comparable,
             fits: pipeline.suitable_fits(),
+            described_halos: pipeline.describe_halos(units.length_factor(), unit),
+            described_box: pipeline.describe_box(units.length_factor(), unit),
+            of_types,
+            mass_factor: factors
+                .as_ref()
+                .filter(|_| !pipeline.counts_particles())
+                .map_or(1.0, |to| to.of(Quantity::Mass)),
             factors,
-            units: if pipeline.counts_particles() { units.counting_particles() } else { units },
+            units,
+            comoving,
+            comoving_units,
             universe,
         }
     }
@@ -56,20 +81,27 @@ impl HaloFigures {
         self.universe.known_units().length.map(|_| self.units.length())
     }
 
+    /// Describes the mass of a row for titles: `mass 1.11×10¹⁴ Msun/h`.
+    pub fn described_mass(&self, row: usize) -> String {
+        let mass = self.catalog.halos().get(row).map_or(f64::NAN, |halo| self.mass_factor * halo.mass);
+        format!("mass {}{}", self.units.with_mass(mass), self.of_types)
+    }
+
     /// Draws the mass function, with the expected ones if they are known.
     pub fn mass_function(&self, title: &str, style: Style) -> Result<Vec<u8>> {
         let measured = MassCounts::new(&self.catalog, self.volume);
         // Without cosmology or units there are no expected curves.
         let curves = if self.is_comparable {
-            self.fits.choose(&expected_mass_functions(&self.universe, &measured).unwrap_or_default())
+            self.fits.choose(&self.fits.expected(&self.universe, &measured).unwrap_or_default())
         } else {
             vec![]
         };
-        let (counts, lines) = match &self.factors {
+        let (counts, lines) = match &self.comoving {
             Some(factors) => (measured.in_units(factors), curves.iter().map(|curve| curve.in_units(factors)).collect()),
             None => (measured, curves),
         };
-        ropewalk_plot::mass_function(&counts, &lines, title, &self.units, style)
+        let cosmology = describe_cosmology(&self.universe);
+        ropewalk_plot::mass_function(&counts, &lines, title, &cosmology, &self.comoving_units, style)
     }
 
     /// Draws the profiles of rows of the catalogue that have one.

@@ -63,8 +63,8 @@ mod _native {
     };
     #[pymodule_export]
     use crate::figures::{
-        draw_clusters, draw_condensed_tree, draw_gallery, draw_k_distances, draw_mass_function, draw_mesh,
-        draw_profiles, draw_projection, draw_subhalos,
+        describe_halos, describe_mass, draw_clusters, draw_condensed_tree, draw_gallery, draw_k_distances,
+        draw_mass_function, draw_mesh, draw_profiles, draw_projection, draw_subhalos,
     };
     #[pymodule_export]
     use crate::fof::friends_of_friends;

@@ -70,8 +70,8 @@ pub fn gallery(
     let panels: Vec<GalleryPanel> = (0..largest.halos.len()).map(panel).collect();
     let title = match panels.len() {
         0 => "no halos".into(),
-        1 => format!("The largest halo along the z axis{}", units.when()),
-        many => format!("The {many} largest halos along the z axis{}", units.when()),
+        1 => format!("The largest halo, seen along z{}", units.when()),
+        many => format!("The {many} largest halos, seen along z{}", units.when()),
     };
     let names: Vec<String> =
         ["most bound particle".into()].into_iter().chain(kinds.iter().map(|&kind| center_name(kind))).collect();
@@ -100,6 +100,10 @@ pub fn profiles_picture(
         .collect();
     let units = axes(pipeline, factors.as_ref());
     let of = pipeline.particle_sets().spheres_alone().map_or(String::new(), |kinds| format!(", {kinds}"));
-    let title = format!("Density profiles of the largest halos{of}{}", units.when());
+    let halos = match panels.len() {
+        1 => "Density profile of the largest halo",
+        _ => "Density profiles of the largest halos",
+    };
+    let title = format!("{halos}{of}{}", units.when());
     Ok(ropewalk_plot::profiles(&panels, [&title, "R200c"], &units, Picture::Profiles.style(args))?)
 }
