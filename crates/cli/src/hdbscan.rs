@@ -23,7 +23,7 @@ use super::labelled::LabelsFile;
 use super::outputs::{Column, Outputs, picture_format, plot_format, write_csv};
 use super::phases::Phases;
 use super::summary::Summary;
-use super::text::{grouped, share, short};
+use super::text::{grouped, share};
 use super::threads::start_threads;
 
 pub fn run(args: &Args) -> Result<String, Failure> {
