@@ -15,7 +15,7 @@ pub const BOTTOM: f64 = 606.0;
 pub const MIDDLE: f64 = 0.5 * (LEFT + RIGHT);
 /// The space beyond the finite values that is reserved for infinite ones.
 const BEYOND: f64 = 40.0;
-/// The font size of labels: 6 points where a page of 960 units is 100 mm wide.
+/// The font size of labels: 6 points where a page of 960 units is 85 mm wide.
 pub const LETTERS: f64 = 24.0;
 pub const INK: Rgb = [25, 25, 30];
 pub const FAINT: Rgb = [90, 90, 100];
@@ -25,8 +25,8 @@ pub const PAPER: Rgb = [255, 255, 255];
 /// Creates a page with two heading lines.
 pub fn page(name: &str, title: &str) -> Chart {
     let mut chart = Chart::new(WIDTH, HEIGHT, &format!("{name}: {title}"));
-    chart.heading(name, [MIDDLE, 40.0], 29.0, INK);
-    chart.heading(title, [MIDDLE, 74.0], 22.0, FAINT);
+    chart.heading(name, [MIDDLE, 38.0], 29.0, INK);
+    chart.heading(title, [MIDDLE, 74.0], LETTERS, FAINT);
     chart
 }
 

@@ -150,10 +150,10 @@ impl Chart {
         self.mark(Mark::Text { text, at, size, align: Align::Center, upwards: true, color });
     }
 
-    /// Writes text with a dark outline, legible on any background.
-    pub fn text_outlined(&mut self, text: &str, [x, y]: [f64; 2], size: f64, color: Rgb) {
+    /// Writes text with an outline in another colour, legible on any background.
+    pub fn text_outlined(&mut self, text: &str, [x, y]: [f64; 2], size: f64, [color, outline]: [Rgb; 2]) {
         for [dx, dy] in SEAM {
-            self.text(text, [x + dx, y + dy], size, Align::Left, [0, 0, 0]);
+            self.text(text, [x + dx, y + dy], size, Align::Left, outline);
         }
         self.text(text, [x, y], size, Align::Left, color);
     }

@@ -14,11 +14,10 @@ use crate::window::{PLOT, SIDE, Window};
 const CIRCLED: usize = 25;
 const NUMBERED: usize = 10;
 const SUBHALOS: usize = 100;
-/// The font sizes of these numbers and of the legend.
-const NUMBER: f64 = 26.0;
-const LEGEND: f64 = 24.0;
+/// The font size of these numbers.
+const NUMBER: f64 = 34.0;
 /// The width of circles, and the minimum radii of halos and subhalos. A smaller circle would hide its contents.
-const LINE: f64 = 1.6;
+const LINE: f64 = 2.6;
 const LEAST: [f64; 2] = [7.0, 4.0];
 /// The distances of numbers from their circles to try, and that from which on a line connects both.
 const DISTANCES: [f64; 7] = [3.0, 8.0, 16.0, 28.0, 44.0, 64.0, 90.0];
@@ -97,7 +96,7 @@ impl<'a> Circles<'a> {
                 if let Some([from, to]) = edge {
                     chart.line(vec![from, to], LINE, PAPER);
                 }
-                chart.text_outlined(&label, [place[0][0], place[1][1]], NUMBER, PAPER);
+                chart.text_outlined(&label, [place[0][0], place[1][1]], NUMBER, [PAPER, [0; 3]]);
                 taken.push(place);
             }
         }
@@ -124,41 +123,30 @@ impl<'a> Circles<'a> {
         }
     }
 
-    /// Draws the line below the title, centred.
-    pub fn legend(&self, chart: &mut Chart, [middle, line]: [f64; 2]) {
-        let numbers = "numbers: rows of the catalogue";
-        let note = match (self.halos.len(), self.nested) {
-            (0, _) => "no halos".into(),
-            (1, false) => {
-                format!("circle: {}; radius: farthest member; number: row of the catalogue", self.circled_halos())
-            }
-            (_, false) => format!("circles: {}; radius: farthest member; {numbers}", self.circled_halos()),
-            (_, true) => return self.nested_legend(chart, [middle, line], numbers),
+    /// Draws the two lines below the title, centred. `letters` is their font size.
+    pub fn legend(&self, chart: &mut Chart, [middle, line]: [f64; 2], letters: f64) {
+        let circled = self.halos.len();
+        let numbers = if circled == 1 { "number: row of the catalogue" } else { "numbers: rows of the catalogue" };
+        let radius = if self.nested { "root mean square distance of members" } else { "farthest member" };
+        let (first, second) = match circled {
+            0 => ("no halos".into(), String::new()),
+            1 => (format!("circle: {}", self.circled_halos()), format!("radius: {radius}; {numbers}")),
+            _ => (format!("circles: {}", self.circled_halos()), format!("radius: {radius}; {numbers}")),
         };
-        chart.heading(&note, [middle, line], LEGEND, FAINT);
-    }
-
-    fn nested_legend(&self, chart: &mut Chart, [middle, line]: [f64; 2], numbers: &str) {
-        let entries = [
-            (Some(PAPER), self.circled_halos()),
-            (Some(CYAN), self.circled_subhalos()),
-            (None, "radius: rms distance".into()),
-            (None, numbers.into()),
-        ];
-        let indent = |color: Option<Rgb>| color.map_or(0.0, |_| 32.0);
-        let gaps: f64 = entries.iter().map(|(color, _)| indent(*color) + 30.0).sum();
-        let letters: f64 = entries.iter().map(|(_, text)| width(text, LEGEND)).sum();
-        let room = 2.0 * middle - 20.0 - gaps;
-        let size = (10.0 * LEGEND * (room / letters).min(1.0)).floor() / 10.0;
-        let mut x = middle + 15.0 - 0.5 * (gaps + letters * size / LEGEND);
-        for (color, text) in &entries {
-            if let Some(color) = *color {
-                chart.fill([[x - 2.0, line - 19.0], [x + 22.0, line + 5.0]], NIGHT);
-                chart.ring([x + 10.0, line - 7.0], 7.0, LINE, color);
-            }
-            x += indent(*color);
-            chart.text(text, [x, line], size, Align::Left, FAINT);
-            x += width(text, size) + 30.0;
+        let below = line + 1.3 * letters;
+        chart.heading(&second, [middle, below], letters, FAINT);
+        if !self.nested || circled == 0 {
+            return chart.heading(&first, [middle, line], letters, FAINT);
+        }
+        let entries = [(PAPER, self.circled_halos()), (CYAN, self.circled_subhalos())];
+        let step = |name: &str| width(name, letters) + 84.0;
+        let mut x = middle - 0.5 * entries.iter().map(|(_, name)| step(name)).sum::<f64>() + 20.0;
+        for (color, name) in entries {
+            let at = [x + 14.0, line - 0.35 * letters];
+            chart.fill([at.map(|x| x - 17.0), at.map(|x| x + 17.0)], NIGHT);
+            chart.ring(at, 10.0, LINE, color);
+            chart.text(name.as_str(), [x + 44.0, line], letters, Align::Left, FAINT);
+            x += step(&name);
         }
     }
 }

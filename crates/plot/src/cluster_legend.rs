@@ -5,19 +5,23 @@ use std::cmp::Reverse;
 use ropewalk::cluster::Labels;
 use ropewalk::internals::format::grouped;
 
-use crate::axis::{FAINT, INK, LETTERS};
+use crate::axis::{FAINT, INK, PAPER};
 use crate::canvas::Align;
 use crate::chart::Chart;
-use crate::colors::{Rgb, category_color};
+use crate::colors::{Rgb, category_color, mix};
 use crate::font::width;
 
 /// The colour of noise.
 pub const NOISE: Rgb = [112, 112, 122];
 /// The number of clusters in the legend.
-const NAMED: usize = 12;
+pub const NAMED: usize = 12;
+/// The font size: 6 points where the page is 85 mm wide.
+pub const LETTERS: f64 = 34.0;
 /// The height of a line, and the indentation of labels.
-const LINE: f64 = 34.0;
-const INDENT: f64 = 28.0;
+const LINE: f64 = 46.0;
+const INDENT: f64 = 36.0;
+/// The share of white in the colours of clusters that are not in the legend one by one.
+const PALER: f64 = 0.5;
 
 /// The clusters by descending size, which determines their colours.
 pub struct Legend {
@@ -29,7 +33,7 @@ pub struct Legend {
 /// A line of the legend.
 struct Line {
     /// The radius and the colour of the dot.
-    dot: Option<(f64, Rgb)>,
+    dot: (f64, Rgb),
     name: String,
     size: usize,
 }
@@ -45,8 +49,20 @@ impl Legend {
         Self { ranked, rank }
     }
 
+    /// Returns the labels of the clusters that have a line of their own, largest first.
+    pub fn named(&self) -> impl Iterator<Item = u32> + '_ {
+        self.ranked.iter().take(NAMED).map(|&(label, _)| label)
+    }
+
+    /// Returns the place of a cluster among all by descending size.
+    pub fn rank(&self, cluster: u32) -> usize {
+        self.rank.get(cluster as usize).map_or(0, |&rank| rank as usize)
+    }
+
     pub fn color(&self, cluster: u32) -> Rgb {
-        category_color(self.rank.get(cluster as usize).map_or(0, |&rank| rank as usize))
+        let rank = self.rank(cluster);
+        let color = category_color(rank);
+        if rank < NAMED { color } else { mix(color, PAPER, PALER) }
     }
 
     /// Draws a line for each of the largest clusters, then the other clusters together, then noise. The columns are
@@ -55,14 +71,18 @@ impl Legend {
         let rest = &self.ranked[self.ranked.len().min(NAMED)..];
         let mut lines: Vec<Line> = vec![];
         for &(label, size) in self.ranked.iter().take(NAMED) {
-            lines.push(Line { dot: Some((8.0, self.color(label))), name: label.to_string(), size });
+            lines.push(Line { dot: (11.0, self.color(label)), name: label.to_string(), size });
         }
         if !rest.is_empty() {
             let count = rest.len();
             let name = if count == 1 { "1 other".into() } else { format!("{} others", grouped(count as u64)) };
-            lines.push(Line { dot: None, name, size: rest.iter().map(|&(_, size)| size).sum() });
+            lines.push(Line {
+                dot: (8.0, self.color(rest[0].0)),
+                name,
+                size: rest.iter().map(|&(_, size)| size).sum(),
+            });
         }
-        lines.push(Line { dot: Some((6.0, NOISE)), name: "noise".into(), size: noise });
+        lines.push(Line { dot: (8.0, NOISE), name: "noise".into(), size: noise });
         let wide = |text: &str| width(text, LETTERS);
         let first = lines.iter().map(|line| wide(&line.name)).fold(wide("cluster"), f64::max);
         let second = lines.iter().map(|line| wide(&grouped(line.size as u64))).fold(wide("points"), f64::max);
@@ -70,12 +90,10 @@ impl Legend {
         let mut y = top + LETTERS;
         chart.text("cluster", [left + INDENT, y], LETTERS, Align::Left, FAINT);
         chart.text("points", [right, y], LETTERS, Align::Right, FAINT);
-        chart.line(vec![[left, y + 9.0], [right, y + 9.0]], 1.0, FAINT);
+        chart.line(vec![[left, y + 12.0], [right, y + 12.0]], 1.0, FAINT);
         for Line { dot, name, size } in lines {
             y += LINE;
-            if let Some((radius, color)) = dot {
-                chart.disc([left + 10.0, y - 8.0], radius, color);
-            }
+            chart.disc([left + 12.0, y - 12.0], dot.0, dot.1);
             chart.text(name, [left + INDENT, y], LETTERS, Align::Left, INK);
             chart.text(grouped(size as u64), [right, y], LETTERS, Align::Right, INK);
         }
@@ -100,11 +118,11 @@ mod tests {
         let mut chart = Chart::new(400.0, 600.0, "");
         Legend::new(&labels).draw(&mut chart, [10.0, 10.0], labels.n_noise());
         let svg = chart.svg().unwrap();
-        assert!(svg.contains(&format!("translate(38.0 {:.1})", 10.0 + Legend::new(&labels).height())));
+        assert!(svg.contains(&format!("translate(46.0 {:.1})", 10.0 + Legend::new(&labels).height())));
         let texts: Vec<&str> = svg.split("</text>").filter_map(|part| part.rsplit('>').next()).collect();
         let at = |name: &str| texts.iter().position(|&text| text == name).unwrap();
         assert_eq!((texts[at("14") + 1], texts[at("3 others") + 1], texts[at("noise") + 1]), ("15", "6", "7"));
-        assert_eq!(svg.matches("<circle").count(), NAMED + 1);
+        assert_eq!(svg.matches("<circle").count(), NAMED + 2);
         assert!(at("cluster") < at("points"));
     }
 }

@@ -4,26 +4,27 @@ use ropewalk::cluster::Labels;
 use ropewalk::geometry::Space;
 use ropewalk::{Result, Scalar};
 
-use crate::axis::{FAINT, INK, LETTERS, PAPER};
+use crate::axis::{FAINT, INK, PAPER};
 use crate::canvas::{Align, Canvas};
 use crate::chart::Chart;
-use crate::cluster_legend::{Legend, NOISE};
+use crate::cluster_legend::{LETTERS, Legend, NOISE};
+use crate::cluster_numbers::draw_numbers;
 use crate::errors;
 use crate::panel::{Panel, Scale};
 use crate::slab::AXES;
 use crate::style::Style;
 
 /// The longest and the shortest side of a plot in the plane, and of each of three plots in space.
-const SIDES: [[f64; 2]; 2] = [[960.0, 480.0], [620.0, 310.0]];
-const LEFT: f64 = 150.0;
-const TOP: f64 = 104.0;
+const SIDES: [[f64; 2]; 2] = [[760.0, 380.0], [540.0, 270.0]];
+const LEFT: f64 = 190.0;
+const TOP: f64 = 128.0;
 /// The space for the legend on the right, and for the axis below.
-const RIGHT: f64 = 310.0;
-const BOTTOM: f64 = 108.0;
+const RIGHT: f64 = 390.0;
+const BOTTOM: f64 = 132.0;
 /// The space between the plots of points in space.
 const GAP: f64 = 40.0;
 /// The height of the bar of a length, with its name and the space above it.
-const BAR: f64 = 63.0;
+const BAR: f64 = 84.0;
 /// The size of noise relative to that of other points.
 const NOISE_SIZE: f64 = 0.75;
 
@@ -44,7 +45,7 @@ pub struct ClusterPicture {
 ///
 /// Points in space are projected along each axis: a plot of the first two coordinates, below it the first and the
 /// third, and beside that the second and the third. The largest clusters have the most distinct colours, and a legend
-/// lists their labels and numbers of points. Noise is grey and small. Dots shrink as the number of points grows, so
+/// lists their labels and numbers of points. These labels are also written onto the clusters. Noise is grey and small. Dots shrink as the number of points grows, so
 /// that from a hundred to several million points can be distinguished. Dots are rasterized in all formats, since there
 /// may be millions.
 ///
@@ -91,7 +92,7 @@ pub fn clusters<S: Scalar, const D: usize>(
         let pixels = view.size.map(|x| (scale * x).round().max(1.0) as usize);
         let mut canvas = Canvas::new(pixels[0], pixels[1], PAPER)?;
         let dots = Dots::for_count(points.len());
-        let radius = scale * dots.radius * frame.scale_of_dots();
+        let radius = scale * dots.radius;
         // Noise is drawn first, so that it hides nothing.
         for noise in [true, false] {
             for (i, point) in points.iter().enumerate() {
@@ -109,16 +110,23 @@ pub fn clusters<S: Scalar, const D: usize>(
         chart.image(view.corner, view.size, canvas.into_image());
         if points.is_empty() {
             let middle = [0, 1].map(|k| view.corner[k] + 0.5 * view.size[k]);
-            chart.text("no points", middle, 32.0, Align::Center, INK);
+            chart.text("no points", middle, LETTERS, Align::Center, INK);
         }
+        let place = |point: &[S; D]| {
+            let [x, y] = frame.place(point.map(Into::into), &view);
+            [view.corner[0] + x, view.corner[1] + y]
+        };
+        let places: Vec<[f64; 2]> = points.iter().map(place).collect();
+        let plot = [view.corner, [0, 1].map(|k| view.corner[k] + view.size[k])];
+        draw_numbers(&mut chart, &places, labels, &legend, plot);
         frame.axes(&mut chart, &view, &shown.axes);
     }
     let [left, top, bottom] = frame.legend();
     legend.draw(&mut chart, [left, top], labels.n_noise());
     legend_bar(&mut chart, [left, bottom], shown.eps * frame.scale);
-    let middle = frame.middle();
-    chart.heading(&shown.title[0], [middle, 42.0], 29.0, INK);
-    chart.heading(&shown.title[1], [middle, 80.0], 23.0, FAINT);
+    let middle = 0.5 * width;
+    chart.heading(&shown.title[0], [middle, 48.0], 38.0, INK);
+    chart.heading(&shown.title[1], [middle, 94.0], LETTERS, FAINT);
     chart.encoded(style)
 }
 
@@ -130,7 +138,7 @@ fn legend_bar(chart: &mut Chart, [left, bottom]: [f64; 2], length: f64) {
         for end in [left, left + length] {
             chart.line(vec![[end, y - 6.0], [end, y + 6.0]], 2.0, INK);
         }
-        chart.text("eps", [left, y - 16.0], LETTERS, Align::Left, INK);
+        chart.text("eps", [left, y - 20.0], LETTERS, Align::Left, INK);
     }
 }
 
@@ -144,7 +152,7 @@ impl Dots {
     /// A hundred dots are large; a million dots cover about as many pixels as there are.
     fn for_count(n: usize) -> Self {
         let hundreds = (n as f64 / 100.0).max(0.1);
-        let radius = (7.0 * hundreds.powf(-0.24)).clamp(0.6, 9.0);
+        let radius = (6.0 * hundreds.powf(-0.24)).clamp(0.5, 8.0);
         Self { radius, cover: (0.95 - 0.05 * hundreds.ln()).clamp(0.5, 0.95) }
     }
 }
@@ -215,7 +223,7 @@ impl<const D: usize> Frame<D> {
     /// Returns the width and the height of the page.
     fn page(&self) -> [f64; 2] {
         if D == 2 {
-            return [LEFT + self.size[0] + RIGHT, TOP + self.size[1] + BOTTOM];
+            return [LEFT + self.size[0] + RIGHT, TOP + self.row.max(self.size[1] + BOTTOM)];
         }
         [LEFT + self.size[0] + GAP + self.size[1].max(RIGHT) + 40.0, TOP + self.row + GAP + self.size[2] + BOTTOM]
     }
@@ -223,16 +231,6 @@ impl<const D: usize> Frame<D> {
     /// Returns the left, the upper and the lower edge of the legend.
     fn legend(&self) -> [f64; 3] {
         [LEFT + self.size[0] + if D == 2 { 30.0 } else { GAP }, TOP, TOP + self.row]
-    }
-
-    /// Returns the middle of the headings.
-    fn middle(&self) -> f64 {
-        if D == 2 { LEFT + 0.5 * self.size[0] } else { 0.5 * self.page()[0] }
-    }
-
-    /// Returns the size of dots relative to that in a plot of full size.
-    fn scale_of_dots(&self) -> f64 {
-        if D == 2 { 1.0 } else { 0.8 }
     }
 
     /// Maps a position to units from the upper left corner of a plot.
@@ -247,7 +245,7 @@ impl<const D: usize> Frame<D> {
         let ends = |k: usize| [self.lo[k], self.lo[k] + self.size[k] / self.scale];
         let [x, y] = view.axes;
         let scales = [Scale::linear(ends(x), [left, left + width]), Scale::linear(ends(y), [top + height, top])];
-        let panel = Panel { is_gridded: false, is_outside: true, ..Panel::new(scales[0], scales[1]) };
+        let panel = Panel { letters: LETTERS, is_gridded: false, is_outside: true, ..Panel::new(scales[0], scales[1]) };
         let name = |k: usize| names.get(k).map_or(AXES[k], String::as_str);
         let shown = [0, 1].map(|k| Some(name(view.axes[k])).filter(|_| view.is_named[k]));
         panel.draw(chart, shown, |_| {});
@@ -334,7 +332,7 @@ mod tests {
     #[test]
     fn dots_shrink() {
         let radii = [1, 100, 10_000, 1_000_000, usize::MAX].map(|n| Dots::for_count(n).radius);
-        assert!(radii.is_sorted_by(|a, b| a >= b) && radii[0] <= 9.0 && radii[4] >= 0.6, "{radii:?}");
+        assert!(radii.is_sorted_by(|a, b| a >= b) && radii[0] <= 8.0 && radii[4] >= 0.5, "{radii:?}");
     }
 
     /// The three plots of a box of unequal sides: equal scales, shared axes, no overlap.

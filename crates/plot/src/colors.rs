@@ -39,21 +39,24 @@ pub fn mix(a: Rgb, b: Rgb, t: f64) -> Rgb {
     std::array::from_fn(|k| (f64::from(a[k]) + (f64::from(b[k]) - f64::from(a[k])) * t).round() as u8)
 }
 
-/// The colours of the first categories, distinct from each other, from grey and from white.
-const KINDS: [Rgb; 10] = [
-    [31, 119, 180],
-    [230, 97, 1],
-    [44, 150, 60],
-    [200, 30, 50],
-    [128, 82, 190],
-    [20, 175, 190],
-    [215, 70, 160],
-    [140, 86, 50],
-    [200, 160, 0],
-    [60, 60, 130],
+/// The colours of the first categories, distinct from each other, from the grey of noise and from white, also for
+/// people with protanopia, deuteranopia or tritanopia. The first six are from Okabe and Ito 2008.
+const KINDS: [Rgb; 12] = [
+    [0, 114, 178],
+    [230, 159, 0],
+    [0, 158, 115],
+    [213, 94, 0],
+    [86, 180, 233],
+    [204, 121, 167],
+    [0, 0, 0],
+    [90, 45, 0],
+    [45, 0, 150],
+    [180, 180, 105],
+    [75, 45, 90],
+    [150, 0, 225],
 ];
 
-/// Returns the colour of category `i`. The first ten are chosen by hand. After these, the hue advances by the golden
+/// Returns the colour of category `i`. The first twelve are chosen by hand. After these, the hue advances by the golden
 /// angle, which keeps it away from the last few hues, and the lightness cycles.
 pub fn category_color(i: usize) -> Rgb {
     if let Some(&color) = KINDS.get(i) {
@@ -62,6 +65,18 @@ pub fn category_color(i: usize) -> Rgb {
     let turns = ((i - KINDS.len()) as f64 * 0.618_033_988_749_895).fract();
     let lightness = [0.62, 0.5, 0.72][i % 3];
     oklch(lightness, 0.15, turns * std::f64::consts::TAU)
+}
+
+/// Returns `true` if white text is more legible on a colour than black text. Source: WCAG 2.2, relative luminance.
+pub fn is_dark(color: Rgb) -> bool {
+    let [red, green, blue] = color.map(linear);
+    0.2126 * red + 0.7152 * green + 0.0722 * blue < 0.179
+}
+
+/// Converts a component of sRGB to one that is proportional to the amount of light.
+fn linear(part: u8) -> f64 {
+    let part = f64::from(part) / 255.0;
+    if part <= 0.040_45 { part / 12.92 } else { ((part + 0.055) / 1.055).powf(2.4) }
 }
 
 /// Converts perceived lightness, chroma and hue to RGB; values outside the gamut are clamped.
@@ -91,6 +106,46 @@ mod tests {
         assert_eq!((inferno(-1.0), inferno(0.0)), (STEPS[0], STEPS[0]));
         assert_eq!((inferno(1.0), inferno(f64::INFINITY)), (STEPS[16], STEPS[16]));
         assert_eq!(inferno(1.5 / 16.0), [22, 10, 55]);
+    }
+
+    /// Returns CIELAB coordinates of a colour as people see it whose cones a matrix describes.
+    fn seen(color: Rgb, cones: [[f64; 3]; 3]) -> [f64; 3] {
+        let times = |matrix: [[f64; 3]; 3], at: [f64; 3]| matrix.map(|row| (0..3).map(|k| row[k] * at[k]).sum::<f64>());
+        let light = times(cones, color.map(linear)).map(|x| x.clamp(0.0, 1.0));
+        let to_xyz = [
+            [0.412_456_4, 0.357_576_1, 0.180_437_5],
+            [0.212_672_9, 0.715_152_2, 0.072_175],
+            [0.019_333_9, 0.119_192, 0.950_304_1],
+        ];
+        let white = times(to_xyz, [1.0; 3]);
+        let xyz = times(to_xyz, light);
+        let [x, y, z] = [0, 1, 2].map(|k| xyz[k] / white[k]).map(|t: f64| match t > 0.008_856 {
+            true => t.cbrt(),
+            false => 7.787 * t + 16.0 / 116.0,
+        });
+        [116.0 * y - 16.0, 500.0 * (x - y), 200.0 * (y - z)]
+    }
+
+    /// Source of the matrices: Machado, Oliveira and Fernandes 2009, table 1, severity 1.
+    #[test]
+    fn the_first_kinds_differ_for_everybody() {
+        let cones = [
+            [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]],
+            [[0.152286, 1.052583, -0.204868], [0.114503, 0.786281, 0.099216], [-0.003882, -0.048116, 1.051998]],
+            [[0.367322, 0.860646, -0.227968], [0.280085, 0.672501, 0.047413], [-0.011820, 0.042940, 0.968881]],
+            [[1.255528, -0.076749, -0.178779], [-0.078411, 0.930809, 0.147602], [0.004733, 0.691367, 0.303900]],
+        ];
+        let all: Vec<Rgb> =
+            (0..KINDS.len()).map(category_color).chain([crate::cluster_legend::NOISE, [255; 3]]).collect();
+        for cones in cones {
+            for (i, &a) in all.iter().enumerate() {
+                for &b in &all[..i] {
+                    let ([l, m, n], [p, q, r]) = (seen(a, cones), seen(b, cones));
+                    let distance = ((l - p).powi(2) + (m - q).powi(2) + (n - r).powi(2)).sqrt();
+                    assert!(distance > 15.0, "{a:?}, {b:?}: {distance}");
+                }
+            }
+        }
     }
 
     #[test]

@@ -4,11 +4,11 @@ use ropewalk::Result;
 use ropewalk::cluster::{CondensedTree, HdbscanClusters};
 use ropewalk::internals::format::grouped;
 
-use crate::axis::{Axis, BOTTOM, LEFT, MIDDLE, PAPER, RIGHT, TOP, empty_note, frame, page};
-use crate::canvas::Align;
-use crate::chart::Chart;
+use crate::axis::{Axis, BOTTOM, INK, LEFT, LETTERS, MIDDLE, PAPER, RIGHT, TOP, empty_note, frame, page};
+use crate::chart::{Chart, Rect};
 use crate::cluster_legend::Legend;
-use crate::colors::{Rgb, mix};
+use crate::colors::{Rgb, is_dark, mix};
+use crate::font::{HIGH, width as width_of};
 use crate::style::Style;
 
 /// The minimum distance, in units, between drawn steps of a cluster's width.
@@ -58,7 +58,7 @@ fn chart(clusters: &HdbscanClusters, title: &str) -> Chart {
         bars(&mut chart, clusters, &exits, &axis);
     }
     let points = grouped(tree.n_points() as u64);
-    let label = format!("width: number of points, {points} in all; colour: selected clusters; grey: others");
+    let label = format!("width: points, {points} in all; colours: selected, paler below; grey: rest");
     frame(&mut chart, label, &name);
     chart
 }
@@ -94,8 +94,10 @@ impl Exits {
         };
         let logarithmic = finite[finite.len() / 2] < 0.125 * most;
         let below = 10f64.powf(1.04 * least.log10() - 0.04 * most.log10()).max(f64::MIN_POSITIVE);
-        let least = if logarithmic { below } else { 0.0 };
-        Axis::new([least, most], logarithmic, infinite, [TOP, BOTTOM])
+        // A margin below the densest points.
+        let above = 10f64.powf(1.04 * most.log10() - 0.04 * least.log10()).min(f64::MAX);
+        let ends = if logarithmic { [below, above] } else { [0.0, 1.04 * most] };
+        Axis::new(ends, logarithmic, infinite, [TOP, BOTTOM])
     }
 }
 
@@ -105,6 +107,7 @@ fn bars(chart: &mut Chart, found: &HdbscanClusters, exits: &Exits, axis: &Axis) 
     let scale = (RIGHT - LEFT) / found.condensed_tree().n_points() as f64;
     let mut middles = vec![MIDDLE; clusters.len()];
     let mut chosen = vec![None; clusters.len()];
+    let mut labels = vec![];
     // Parents come before their children.
     for (at, cluster) in clusters.iter().enumerate() {
         let above = cluster.parent.and_then(|parent| chosen[parent as usize]);
@@ -145,12 +148,42 @@ fn bars(chart: &mut Chart, found: &HdbscanClusters, exits: &Exits, axis: &Axis) 
         let right = sides.iter().map(|[half, y]| [middles[at] + half, *y]);
         let left = sides.iter().rev().map(|[half, y]| [middles[at] - half, *y]);
         chart.area(right.chain(left).collect(), color);
-        if let Some(label) = cluster.label.map(|label| label.to_string())
-            && full > 12.0 + 10.0 * label.len() as f64
-            && bottom - top > 24.0
-        {
-            chart.text(label, [middles[at], top + 19.0], 16.0, Align::Center, PAPER);
+        if let Some(label) = cluster.label {
+            labels.push(Number { label, middle: middles[at], top, bottom, width: full, color });
         }
+    }
+    numbers(chart, labels);
+}
+
+/// The label of a selected cluster, and its area: middle, upper and lower end, the width at the upper end, and colour.
+struct Number {
+    label: u32,
+    middle: f64,
+    top: f64,
+    bottom: f64,
+    width: f64,
+    color: Rgb,
+}
+
+/// Writes labels at the upper ends of their areas if they fit, otherwise below their lower ends unless they would
+/// overlap. The largest clusters have precedence.
+fn numbers(chart: &mut Chart, mut labels: Vec<Number>) {
+    labels.sort_by(|a, b| b.width.total_cmp(&a.width));
+    let mut taken: Vec<Rect> = vec![];
+    for Number { label, middle, top, bottom, width, color } in labels {
+        let label = label.to_string();
+        let half = 0.5 * width_of(&label, LETTERS) + 2.0;
+        let fits = width > 2.0 * half + 4.0 && bottom - top > LETTERS + 6.0;
+        let y = if fits { top + LETTERS } else { bottom + LETTERS };
+        let place = [[middle - half, y - HIGH * LETTERS - 2.0], [middle + half, y + 2.0]];
+        let meets = |other: &Rect| (0..2).all(|k| place[0][k] < other[1][k] && other[0][k] < place[1][k]);
+        let inside = place[0][0] > LEFT && place[1][0] < RIGHT && place[1][1] < BOTTOM;
+        if taken.iter().any(meets) || !inside {
+            continue;
+        }
+        let colors = if fits && is_dark(color) { [PAPER, color] } else { [INK, PAPER] };
+        chart.text_outlined(&label, [place[0][0] + 2.0, y], LETTERS, colors);
+        taken.push(place);
     }
 }
 
@@ -196,8 +229,8 @@ mod tests {
         let widths: Vec<Vec<f64>> =
             areas.iter().map(|area| (0..area.len() / 2).map(|at| width(area, at).round()).collect()).collect();
         assert_eq!(widths, [vec![10.0, 10.0, 9.0, 9.0, 8.0, 8.0], vec![4.0, 4.0], vec![4.0, 4.0]]);
-        // Lambda is linear here, from 0 to 1: births and deaths are at 1/30, 1/17, 1/7 and 1.
-        let depth = |area: &[[f64; 2]], at: usize| (area[at][1] - TOP) / (BOTTOM - TOP);
+        // Lambda is linear here, from 0 to 1.04: births and deaths are at 1/30, 1/17, 1/7 and 1.
+        let depth = |area: &[[f64; 2]], at: usize| 1.04 * (area[at][1] - TOP) / (BOTTOM - TOP);
         let expected = [(0, 1, 1.0 / 30.0), (0, 3, 1.0 / 17.0), (0, 5, 1.0 / 7.0), (1, 0, 1.0 / 7.0), (2, 1, 1.0)];
         for (area, at, lambda) in expected {
             assert!((depth(&areas[area], at) - lambda).abs() < 1e-3, "{area} {at}: {}", depth(&areas[area], at));

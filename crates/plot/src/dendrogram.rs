@@ -19,13 +19,13 @@ const MARGIN: f64 = 24.0;
 const WIDEST: f64 = 11.0;
 const THINNEST: f64 = 1.0;
 /// The space above the densest peak, for its label, and below the root.
-const ABOVE: f64 = 30.0;
+const ABOVE: f64 = 38.0;
 const BELOW: f64 = 8.0;
 /// The size of a label, and the space between labels.
-const LABEL: f64 = 17.0;
+const LABEL: f64 = 24.0;
 const GAP: f64 = 6.0;
 /// The font size of the legend of levels.
-const LEVEL: f64 = 18.0;
+const LEVEL: f64 = 24.0;
 /// The number of the most massive structures that may have labels.
 const CANDIDATES: usize = 400;
 /// The level from which on all levels have the same colour.
@@ -185,7 +185,7 @@ impl<'a> Tree<'a> {
         for branch in &self.branches {
             if let Some(parent) = branch.parent {
                 let y = axis.at(rows[branch.row].saddle);
-                chart.line(vec![[self.branches[parent].x, y], [branch.x, y]], 1.0, FAINT);
+                chart.line(vec![[self.branches[parent].x, y], [branch.x, y]], 1.5, FAINT);
             }
         }
         for branch in &self.branches {
@@ -231,7 +231,7 @@ impl<'a> Tree<'a> {
             .collect();
         let letters = |name: &str| 30.0 + width_of(name, LEVEL);
         let mut x = MIDDLE - 0.5 * names.iter().map(|(_, name)| letters(name) + 20.0).sum::<f64>();
-        let y = BOTTOM + 28.0;
+        let y = BOTTOM + 30.0;
         for (color, name) in names {
             chart.line(vec![[x, y - 5.0], [x + 22.0, y - 5.0]], 5.0, category_color(color));
             let width = letters(&name);

@@ -8,21 +8,19 @@ use crate::canvas::{self, Align, Canvas};
 use crate::chart::Chart;
 use crate::colors::{Rgb, mix};
 use crate::font::{fitting, width};
+use crate::panel;
 use crate::style::Style;
 use crate::ticks::round_length;
 
 /// The side of a panel's window, that of a single one, and the space above and around it.
 const SIDE: f64 = 400.0;
 const LARGE: f64 = 824.0;
-const CAPTION: f64 = 58.0;
+const CAPTION: f64 = 94.0;
 const GAP: f64 = 24.0;
 const TOP: f64 = 66.0;
-/// The maximum number of panels in a row.
-const COLUMNS: usize = 3;
-/// The line height and the font size of the legend, and the font sizes of the two lines of a caption.
-const LINE: f64 = 42.0;
-const LETTERS: f64 = 20.0;
-const CAPTIONS: [f64; 2] = [21.0, 19.0];
+/// The line height of the legend, and the font size: 6 points where a page of two columns is 85 mm wide.
+const LINE: f64 = 44.0;
+const LETTERS: f64 = 22.0;
 const MEMBER: Rgb = [70, 78, 100];
 const SPHERE: Rgb = [120, 120, 140];
 /// Colours of members of other types, such as gas and stars.
@@ -36,8 +34,8 @@ const COLORS: [Rgb; 5] = [[215, 40, 40], [20, 110, 200], [30, 140, 60], [230, 12
 /// The data of a panel: one halo.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct GalleryPanel {
-    /// The two lines above the panel.
-    pub caption: [String; 2],
+    /// The three lines above the panel.
+    pub caption: [String; 3],
     /// The positions of the members relative to the middle of the panel, along x and y.
     pub members: Vec<[f64; 2]>,
     /// Members of other particle types, drawn in this order over the others. All panels have the same types.
@@ -57,7 +55,7 @@ pub struct GalleryMembers {
     pub positions: Vec<[f64; 2]>,
 }
 
-/// Draws a panel for each halo, in rows of three. Members are dots, and a ring has the given radius around the first
+/// Draws a panel for each halo, in rows of two, or three if there are more than six. Members are dots, and a ring has the given radius around the first
 /// centre. A mark for each centre leaves its middle free.
 ///
 /// A legend explains the marks by `names`, at most five, the ring by `sphere`, and the colours of members if there are
@@ -68,7 +66,7 @@ pub struct GalleryMembers {
 /// use ropewalk_plot::{AxisUnits, GalleryPanel, PictureFormat, gallery};
 ///
 /// let halo = GalleryPanel {
-///     caption: ["1".into(), "3 members".into()],
+///     caption: ["1", "3 members", ""].map(String::from),
 ///     members: vec![[0.0, 0.0], [1.0, 0.5], [-1.0, 0.0]],
 ///     others: vec![],
 ///     centers: vec![[0.0, 0.0]],
@@ -143,7 +141,7 @@ struct Size {
 }
 
 fn size(panels: usize) -> Size {
-    let columns = panels.clamp(1, COLUMNS);
+    let columns = panel::columns(panels);
     let side = if columns == 1 { LARGE } else { SIDE };
     let rows = panels.div_ceil(columns).max(1) as f64;
     Size { columns, side, wide: GAP + columns as f64 * (side + GAP), end: TOP + rows * (side + CAPTION + GAP) }
@@ -193,9 +191,9 @@ struct Window {
 
 fn panel(chart: &mut Chart, halo: &GalleryPanel, window: Window, units: &AxisUnits) -> Result<()> {
     let Window { corner: [left, top], side, scale } = window;
-    for (line, y, color) in [(0, top - 35.0, INK), (1, top - 10.0, FAINT)] {
+    for (line, y, color) in [(0, top - 67.0, INK), (1, top - 39.0, FAINT), (2, top - 11.0, FAINT)] {
         let text = &halo.caption[line];
-        chart.text(text, [left, y], fitting(text, CAPTIONS[line], side), Align::Left, color);
+        chart.text(text, [left, y], fitting(text, LETTERS, side), Align::Left, color);
     }
     // The window shows all members, and the sphere unless it is much larger.
     let others = halo.others.iter().flat_map(|others| &others.positions);
@@ -208,10 +206,12 @@ fn panel(chart: &mut Chart, halo: &GalleryPanel, window: Window, units: &AxisUni
 
     let pixels = (scale * side).round().max(1.0);
     let mut canvas = Canvas::new(pixels as usize, pixels as usize, PAPER)?;
+    // All types have dots of one size, so that areas are numbers of particles.
+    let count = halo.members.len() + halo.others.iter().map(|others| others.positions.len()).sum::<usize>();
+    let many = (count as f64 / 100.0).max(1.0);
+    let (dot, cover) = ((4.0 * many.powf(-0.25)).max(0.6), (0.9 - 0.12 * many.ln()).max(0.25));
     let others = halo.others.iter().map(|others| &others.positions).zip(OTHERS.into_iter().cycle());
     for (positions, color) in std::iter::once((&halo.members, MEMBER)).chain(others) {
-        let many = (positions.len() as f64 / 100.0).max(1.0);
-        let (dot, cover) = ((4.0 * many.powf(-0.25)).max(0.6), (0.9 - 0.12 * many.ln()).max(0.25));
         for &member in positions {
             canvas.disc(inside(member).map(|x| x * pixels / side), dot * pixels / SIDE, color, cover);
         }
@@ -235,7 +235,8 @@ fn panel(chart: &mut Chart, halo: &GalleryPanel, window: Window, units: &AxisUni
         let y = top + side - 14.0;
         let bar = length / reach * half;
         chart.line(vec![[left + 12.0, y], [left + 12.0 + bar, y]], 3.0, INK);
-        chart.text(format!("{label} {}", units.length()), [left + 12.0, y - 10.0], LETTERS, Align::Left, INK);
+        let text = format!("{label} {}", units.length());
+        chart.text_outlined(&text, [left + 12.0, y - 10.0], LETTERS, [INK, PAPER]);
     }
     chart.outline(window, 2.0, INK);
     Ok(())
@@ -281,7 +282,7 @@ mod tests {
         };
         assert_eq!(shape(1), (1, 872.0, 824.0));
         assert_eq!(shape(2), (2, 872.0, 400.0));
-        assert_eq!((shape(3).0, shape(4).0, shape(100).0), (3, 3, 3));
+        assert_eq!([3, 6, 7, 100].map(|panels| shape(panels).0), [2, 2, 3, 3]);
     }
 
     #[test]

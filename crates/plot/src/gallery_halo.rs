@@ -23,16 +23,18 @@ pub struct GalleryHalo {
 
 impl GalleryHalo {
     /// Projects the halo along the z axis, relative to the middle of its linked members, in the lengths of axes. In a
-    /// periodic box it is not split. The second line of the caption has the number of members and R200c.
+    /// periodic box it is not split. The lines of the
+    /// caption are the name, the number of members, and R200c.
     ///
     /// ```
     /// use ropewalk::geometry::Space;
     /// use ropewalk_plot::{AxisUnits, GalleryHalo};
     ///
-    /// let halo = GalleryHalo { members: vec![[9.5, 1.0, 7.0], [0.5, 3.0, 7.0]], ..GalleryHalo::default() };
+    /// let name = "halo 7".into();
+    /// let halo = GalleryHalo { name, members: vec![[9.5, 1.0, 7.0], [0.5, 3.0, 7.0]], ..GalleryHalo::default() };
     /// let panel = halo.panel(&Space::periodic(Some(10.0))?, &AxisUnits::default());
     /// assert_eq!(panel.members, [[-0.5, -1.0], [0.5, 1.0]]);
-    /// assert_eq!(panel.caption[1], "2 members");
+    /// assert_eq!(panel.caption, ["halo 7", "2 members", ""]);
     /// # Ok::<(), ropewalk::Error>(())
     /// ```
     pub fn panel(&self, space: &Space<3>, units: &AxisUnits) -> GalleryPanel {
@@ -57,9 +59,9 @@ impl GalleryHalo {
         let others: Vec<GalleryMembers> = others.collect();
         let count = members.len() + others.iter().map(|others| others.positions.len()).sum::<usize>();
         let radius = self.r200c.map(|radius| length * radius);
-        let sphere = radius.map(|radius| format!(", R200c {} {}", significant(radius, 3), units.length()));
+        let sphere = radius.map(|radius| format!("R200c {} {}", significant(radius, 3), units.length()));
         GalleryPanel {
-            caption: [self.name.clone(), format!("{} members{}", grouped(count as u64), sphere.unwrap_or_default())],
+            caption: [self.name.clone(), format!("{} members", grouped(count as u64)), sphere.unwrap_or_default()],
             centers: self.centers.iter().map(|at| about(offset(at))).collect(),
             radius,
             members,

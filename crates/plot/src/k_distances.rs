@@ -61,7 +61,7 @@ fn chart(sorted: &[f64], k: usize, knee: Option<[usize; 2]>, [title, unit]: [&st
     let mut chart = Chart::new(WIDTH, HEIGHT, &format!("{name}: {title}"));
     let middle = 0.5 * (LEFT + RIGHT);
     chart.heading(&name, [middle, 40.0], 29.0, INK);
-    chart.heading(title, [middle, 74.0], 22.0, FAINT);
+    chart.heading(title, [middle, 74.0], LETTERS, FAINT);
     let mut axis = if unit.is_empty() { "distance".into() } else { format!("distance  [{unit}]") };
 
     let first = sorted.partition_point(|&distance| distance <= 0.0 || distance.is_nan());
@@ -75,8 +75,7 @@ fn chart(sorted: &[f64], k: usize, knee: Option<[usize; 2]>, [title, unit]: [&st
         _ => chart.text("no positive, finite distances", [middle, 0.5 * (TOP + BOTTOM)], 26.0, Align::Center, INK),
     }
     chart.outline([[LEFT, TOP], [RIGHT, BOTTOM]], 2.0, INK);
-    let label =
-        format!("share of points with at most this distance  [%]  (core if min_samples = {})", k.saturating_add(1));
+    let label = format!("points with at most this distance  [%]  (core if min_samples = {})", k.saturating_add(1));
     chart.heading(&label, [0.5 * WIDTH, HEIGHT - 24.0], LETTERS, INK);
     chart.text_upwards(axis, [36.0, 0.5 * (TOP + BOTTOM)], 1.1 * LETTERS, BOTTOM - TOP, INK);
     chart

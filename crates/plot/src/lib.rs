@@ -25,6 +25,7 @@ mod canvas;
 mod chart;
 mod circles;
 mod cluster_legend;
+mod cluster_numbers;
 mod clusters;
 mod colors;
 mod condensed_tree;
@@ -40,6 +41,8 @@ mod mass_function;
 mod panel;
 mod pdf;
 mod profiles;
+#[cfg(test)]
+mod print_size;
 mod projection;
 mod projection_across;
 mod shaded;

@@ -11,13 +11,15 @@ use crate::style::Style;
 use crate::ticks::{Room, Side, linear};
 
 /// The longer side of the plot, and the minimum of the shorter one.
-const SIDE: f64 = 960.0;
-const LEAST: f64 = 320.0;
-const LEFT: f64 = 144.0;
+const SIDE: f64 = 760.0;
+const LEAST: f64 = 280.0;
+const LEFT: f64 = 180.0;
 const TOP: f64 = 96.0;
 /// The space for the colour bar on the right, and for the axis below.
-const RIGHT: f64 = 200.0;
-const BOTTOM: f64 = 96.0;
+const RIGHT: f64 = 230.0;
+const BOTTOM: f64 = 116.0;
+/// The font size: 6 points where the page is 85 mm wide.
+const LETTERS: f64 = 30.0;
 /// The number of colours of the bar.
 const COLORS: usize = 256;
 /// The colour of cells without a value.
@@ -81,12 +83,16 @@ pub fn map(values: &[f64], grid: &Map, style: impl Into<Style>) -> Result<Vec<u8
     let pixels = (0..rows).rev().flat_map(|j| (0..columns).map(move |i| values[i * rows + j])).map(color).collect();
     chart.image([LEFT, TOP], [width, height], Image { width: columns, height: rows, pixels });
     let scale = |k: usize, places: [f64; 2]| Scale::linear([lo[k], hi[k]], places);
-    let panel =
-        Panel { is_gridded: false, is_outside: true, ..Panel::new(scale(0, [LEFT, right]), scale(1, [bottom, TOP])) };
+    let panel = Panel {
+        letters: LETTERS,
+        is_gridded: false,
+        is_outside: true,
+        ..Panel::new(scale(0, [LEFT, right]), scale(1, [bottom, TOP]))
+    };
     let names = grid.axes.each_ref().map(|name| Some(name.as_str()));
     panel.draw(&mut chart, names, |_| {});
     draw_bar(&mut chart, grid, ends, [right + 26.0, bottom]);
-    chart.heading(&grid.title, [0.5 * (LEFT + right), 56.0], 25.0, INK);
+    chart.heading(&grid.title, [0.5 * (right + RIGHT), 60.0], 1.1 * LETTERS, INK);
     chart.encoded(style)
 }
 
@@ -96,7 +102,7 @@ fn draw_bar(chart: &mut Chart, grid: &Map, ends: [f64; 2], [left, bottom]: [f64;
     if ends[1] <= ends[0] || !ends.iter().all(|end| end.is_finite()) {
         // A single value, or none.
         let shown = if ends[0].is_finite() { format!("{} = {}", grid.name, ends[0]) } else { "no values".into() };
-        chart.text_upwards(shown, [right, 0.5 * (TOP + bottom)], 22.0, bottom - TOP, FAINT);
+        chart.text_upwards(shown, [right, 0.5 * (TOP + bottom)], LETTERS, bottom - TOP, FAINT);
         return;
     }
     // As many pixels as it is wide: viewers would blend a single column with its surroundings.
@@ -106,14 +112,14 @@ fn draw_bar(chart: &mut Chart, grid: &Map, ends: [f64; 2], [left, bottom]: [f64;
     chart.image([left, TOP], [right - left, bottom - TOP], Image { width: wide, height: COLORS, pixels });
     chart.outline([[left, TOP], [right, bottom]], 2.0, INK);
     let scale = Scale::linear(ends, [bottom, TOP]);
-    let ticks = linear(ends, &|value| scale.at(value), Room::new(Side::Left, 20.0));
+    let ticks = linear(ends, &|value| scale.at(value), Room::new(Side::Left, LETTERS));
     let name = ticks.named(&grid.name);
     for (value, label) in ticks.marks {
         let y = scale.at(value);
         chart.line(vec![[right + 2.0, y], [right + 8.0, y]], 2.0, INK);
-        chart.text(label, [right + 14.0, y + 7.0], 20.0, Align::Left, INK);
+        chart.text(label, [right + 14.0, y + 11.0], LETTERS, Align::Left, INK);
     }
-    chart.text_upwards(name, [right + 118.0, 0.5 * (TOP + bottom)], 22.0, bottom - TOP, INK);
+    chart.text_upwards(name, [right + RIGHT - 64.0, 0.5 * (TOP + bottom)], 1.1 * LETTERS, bottom - TOP, INK);
 }
 
 #[cfg(test)]

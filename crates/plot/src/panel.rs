@@ -50,6 +50,12 @@ impl Scale {
     }
 }
 
+/// Returns the number of panels in a row of a picture of several. Two are legible in a column of a journal. A picture
+/// of more than six has three in a row.
+pub fn columns(panels: usize) -> usize {
+    panels.clamp(1, if panels > 6 { 3 } else { 2 })
+}
+
 /// Two scales, and the font size of the labels.
 #[derive(Clone, Copy, Debug)]
 pub struct Panel {
@@ -127,7 +133,7 @@ impl Panel {
                 chart.text(label, [left - 0.6 * size, self.y.at(*value) + 0.36 * size], size, Align::Right, INK);
             }
             let name = up.named(name);
-            chart.text_upwards(name, [left - 4.7 * size, 0.5 * (top + bottom)], 1.1 * size, bottom - top, INK);
+            chart.text_upwards(name, [left - 4.7 * size, 0.5 * (top + bottom)], 1.1 * size, 1.25 * (bottom - top), INK);
         }
     }
 }

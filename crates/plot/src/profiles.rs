@@ -9,26 +9,26 @@ use crate::canvas::Align;
 use crate::chart::Chart;
 use crate::colors::Rgb;
 use crate::font::{fitting, width};
-use crate::panel::{Panel, Scale};
+use crate::panel::{Panel, Scale, columns};
 use crate::style::Style;
 
-/// The page, ten inches wide, and the maximum number of panels in a row.
+/// The width of a page of one or two columns, and of a panel of several columns.
 const WIDTH: f64 = 960.0;
-const COLUMNS: usize = 3;
+const WIDE: f64 = 344.0;
 /// The space around the panels, for the title, between panels, and for captions.
-const LEFT: f64 = 102.0;
+const LEFT: f64 = 142.0;
 const RIGHT: f64 = 20.0;
 const TOP: f64 = 66.0;
-const LEGEND: f64 = 72.0;
-const BELOW: f64 = 74.0;
-const GAP: f64 = 66.0;
-const CAPTION: f64 = 76.0;
+const LEGEND: f64 = 80.0;
+const BELOW: f64 = 60.0;
+const GAP: f64 = 110.0;
+const CAPTION: f64 = 104.0;
+/// The space for the name of the horizontal axis of the lowest panels.
+const NAME: f64 = 34.0;
 /// The height of a panel relative to its width.
 const SHAPE: f64 = 1.0;
-/// The font sizes of axes, of captions and the legend, and of the two lines on the fit.
-const LETTERS: f64 = 17.0;
-const CAPTIONS: f64 = 18.0;
-const NOTES: f64 = 16.0;
+/// The font size: 6 points where a page of two columns is 85 mm wide.
+const LETTERS: f64 = 24.0;
 /// The maximum number of decades shown below the largest value.
 const DECADES: f64 = 3.0;
 
@@ -52,8 +52,8 @@ pub struct ProfilePanel {
     pub radius: Option<f64>,
 }
 
-/// Draws a panel for each halo, three in a row, in a picture 10 inches wide: `rho r^2` against `r` on logarithmic
-/// axes.
+/// Draws a panel for each halo: `rho r^2` against `r` on logarithmic axes. Two panels are in a row, in a picture 10
+/// inches wide, or three if there are more than six.
 ///
 /// Each shell is drawn at the geometric mean of its radii, with its Poisson error. All panels have the same axes. The
 /// NFW fit is dashed outside of the fitted range. A vertical line marks the panel's radius, and unresolved radii, which
@@ -85,24 +85,24 @@ pub fn profiles(
 }
 
 fn chart(panels: &[ProfilePanel], [title, radius]: [&str; 2], units: &AxisUnits) -> Chart {
-    let columns = panels.len().clamp(1, COLUMNS);
+    let columns = columns(panels.len());
     let rows = panels.len().div_ceil(columns).max(1);
-    // One or two panels fill the width of the page; their height is limited.
-    let wide = (WIDTH - LEFT - RIGHT - (columns as f64 - 1.0) * GAP) / columns as f64;
+    // A single panel fills the width of the page; its height is limited.
+    let wide = if columns == 1 { WIDTH - LEFT - RIGHT } else { WIDE };
     let high = (SHAPE * wide).min(420.0);
     let step = [wide + GAP, high + CAPTION + BELOW];
-    let mut chart = Chart::new(WIDTH, TOP + LEGEND + rows as f64 * step[1], title);
-    chart.heading(title, [0.5 * WIDTH, 40.0], 27.0, INK);
+    let page = LEFT + columns as f64 * step[0] - GAP + RIGHT;
+    let mut chart = Chart::new(page, TOP + LEGEND + rows as f64 * step[1] + NAME, title);
+    chart.heading(title, [0.5 * page, 40.0], 29.0, INK);
     legend(&mut chart, radius);
     if panels.is_empty() {
-        chart.text("no halos", [0.5 * WIDTH, TOP + LEGEND + 0.5 * high], 24.0, Align::Center, INK);
+        chart.text("no halos", [0.5 * page, TOP + LEGEND + 0.5 * high], 24.0, Align::Center, INK);
     }
     let ends = ends(panels);
     for (i, halo) in panels.iter().enumerate() {
         let (row, column) = (i / columns, i % columns);
         let left = LEFT + column as f64 * step[0];
         let top = TOP + LEGEND + row as f64 * step[1] + CAPTION;
-        let is_first = column == 0;
         captions(&mut chart, halo, [left, top], wide);
         let Some([x, y]) = ends.filter(|_| !points(&halo.profile).is_empty()) else {
             chart.outline([[left, top], [left + wide, top + high]], 1.5, GRID);
@@ -112,7 +112,7 @@ fn chart(panels: &[ProfilePanel], [title, radius]: [&str; 2], units: &AxisUnits)
             letters: LETTERS,
             ..Panel::new(Scale::logarithmic(x, [left, left + wide]), Scale::logarithmic(y, [top + high, top]))
         };
-        panel(&mut chart, halo, &plot, is_first, units);
+        panel(&mut chart, halo, &plot, [i + columns >= panels.len(), column == 0], units);
     }
     chart
 }
@@ -120,11 +120,11 @@ fn chart(panels: &[ProfilePanel], [title, radius]: [&str; 2], units: &AxisUnits)
 /// Draws the legend in two rows.
 fn legend(chart: &mut Chart, radius: &str) {
     let entries = ["shells ± Poisson", "NFW fit", "poor NFW fit, χ²/ν > 3", "not resolved, not fitted", radius];
-    let step = |name: &str| width(name, CAPTIONS) + 76.0;
+    let step = |name: &str| width(name, LETTERS) + 76.0;
     for (row, range) in [0..3, 3..5].into_iter().enumerate() {
-        let y = TOP + 12.0 + 30.0 * row as f64;
+        let y = TOP + 18.0 + 34.0 * row as f64;
         let whole: f64 = entries[range.clone()].iter().map(|name| step(name)).sum();
-        let mut x = 0.5 * (WIDTH - whole) + 15.0;
+        let mut x = 0.5 * (chart.width - whole) + 15.0;
         for i in range {
             let line = |dx: f64| vec![[x, y - 6.0], [x + dx, y - 6.0]];
             match i {
@@ -141,7 +141,7 @@ fn legend(chart: &mut Chart, radius: &str) {
                 ),
                 _ => chart.dashed(&line(30.0), [5.0, 4.0], 1.5, FAINT),
             }
-            chart.text(entries[i], [x + 40.0, y], CAPTIONS, Align::Left, INK);
+            chart.text(entries[i], [x + 40.0, y], LETTERS, Align::Left, INK);
             x += step(entries[i]);
         }
     }
@@ -164,8 +164,8 @@ fn is_poor(fit: &NfwFit) -> bool {
 
 /// Writes the name of the halo and two lines on its fit above a panel.
 fn captions(chart: &mut Chart, halo: &ProfilePanel, [left, top]: [f64; 2], room: f64) {
-    let size = fitting(&halo.caption, CAPTIONS, room);
-    chart.text(&halo.caption, [left, top - 52.0], size, Align::Left, INK);
+    let size = fitting(&halo.caption, LETTERS, room);
+    chart.text(&halo.caption, [left, top - 72.0], size, Align::Left, INK);
     let profile = &halo.profile;
     let (first, second, color) = match &profile.fit {
         Some(fit) => {
@@ -175,13 +175,13 @@ fn captions(chart: &mut Chart, halo: &ProfilePanel, [left, top]: [f64; 2], room:
                 None => format!("χ² = {:.1} of {} shells", fit.chi2, fit.shells),
             };
             let (end, color) = if is_poor(fit) { (": poor fit", POOR) } else { ("", FAINT) };
-            (format!("c = {concentration}"), chi2 + end, color)
+            (format!("c = {concentration}{end}"), chi2, color)
         }
         None if profile.shells.is_empty() => ("no centre, or no sphere".into(), String::new(), FAINT),
         None => ("no fit".into(), String::new(), FAINT),
     };
-    for (text, y) in [(&first, top - 31.0), (&second, top - 10.0)] {
-        chart.text(text, [left, y], fitting(text, NOTES, room), Align::Left, color);
+    for (text, y) in [(&first, top - 42.0), (&second, top - 12.0)] {
+        chart.text(text, [left, y], fitting(text, LETTERS, room), Align::Left, color);
     }
 }
 
@@ -216,16 +216,18 @@ fn ends(panels: &[ProfilePanel]) -> Option<[[f64; 2]; 2]> {
     // At least a decade, so that a few ticks can be labelled.
     let lack = (1.0 - (most / least).log10()).max(0.0);
     let values = [least * 10f64.powf(-0.2 - 0.5 * lack), most * 10f64.powf(0.2 + 0.5 * lack)];
-    Some([[0.85 * radii[0], 1.3 * radii[1]], values])
+    Some([[0.85 * radii[0], 1.15 * radii[1]], values])
 }
 
-fn panel(chart: &mut Chart, halo: &ProfilePanel, plot: &Panel, is_first: bool, units: &AxisUnits) {
+/// Draws a panel. `is_named` states for the horizontal and the vertical axis whether it has a name.
+fn panel(chart: &mut Chart, halo: &ProfilePanel, plot: &Panel, is_named: [bool; 2], units: &AxisUnits) {
     let profile = &halo.profile;
     let (Some(first), Some(last)) = (profile.shells.first(), profile.shells.last()) else { return };
     let [[left, top], [_, bottom]] = plot.rect();
     let names = [format!("r  [{}]", units.length()), format!("ρ r²  [{}]", units.mass_over_length())];
-    // All axes have labels; the name of the vertical axis is written once per row.
-    plot.draw(chart, [Some(&names[0]), Some(if is_first { &names[1] } else { "" })], |chart| {
+    // All axes have labels; names are written once per row and once per column.
+    let name = |k: usize| Some(if is_named[k] { names[k].as_str() } else { "" });
+    plot.draw(chart, [name(0), name(1)], |chart| {
         if profile.resolved > first.inner {
             let edge = plot.x.at(profile.resolved);
             chart.tint(vec![[left, top], [edge, top], [edge, bottom], [left, bottom]], UNRESOLVED, 0.3);
@@ -283,7 +285,7 @@ mod tests {
     fn poor_fits_are_marked() {
         let svg = |chi2, shells| chart(&[with_fit(chi2, shells, 1.0)], ["", "R"], &AxisUnits::default()).svg().unwrap();
         let poor = svg(385.0, 11);
-        assert!(poor.contains(">χ²/ν = 42.8 (ν = 9): poor fit<"), "{poor}");
+        assert!(poor.contains(">χ²/ν = 42.8 (ν = 9)<") && poor.contains(": poor fit<"), "{poor}");
         let good = svg(7.5, 9);
         assert!(good.contains(">χ²/ν = 1.1 (ν = 7)<") && !good.contains("poor fit<"), "{good}");
         assert!(svg(385.0, 2).contains(">χ² = 385.0 of 2 shells<"));
@@ -293,13 +295,13 @@ mod tests {
     fn panels_share_axes_and_font_sizes() {
         let panels = [with_fit(1.0, 9, 1.0), with_fit(1234.5, 9, 3.0), with_fit(1.0, 9, 2.0)];
         let svg = chart(&panels, ["", "R"], &AxisUnits::default()).svg().unwrap();
-        let labels: Vec<&str> = svg.lines().filter(|line| line.contains("font-size=\"17\"")).collect();
+        let labels: Vec<&str> = svg.lines().filter(|line| line.contains("font-size=\"24\"")).collect();
         let texts: Vec<&str> = labels.iter().filter_map(|line| line.split('>').nth(1)).collect();
         for text in texts.iter().filter(|text| text.starts_with(|letter: char| letter.is_ascii_digit())) {
             assert_eq!(texts.iter().filter(|other| other == &text).count() % 3, 0, "{text}: {texts:?}");
         }
         // Captions do not shrink.
-        assert_eq!(svg.matches("font-size=\"16\"").count(), 6);
+        assert!(["a rod", "χ²/ν"].iter().all(|start| texts.iter().filter(|text| text.starts_with(start)).count() == 3));
     }
 
     #[test]
