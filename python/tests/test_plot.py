@@ -189,7 +189,7 @@ def test_profiles(catalog: ropewalk.HaloCatalog) -> None:
 def test_a_projection(catalog: ropewalk.HaloCatalog) -> None:
     x = sample.mock_halos(N, box_size=SIDE)
     figure = plot.projection(x, catalog)
-    assert size(figure.png()) == (1350, 1290)
+    assert size(figure.png()) == (1366, 1290)
     assert figure.title == f"5,000 particles, box 20 comoving Mpc/h, redshift 0, {len(catalog)} halos"
     # A slab counts itself.
     for options in ({}, {"axis": "x"}):

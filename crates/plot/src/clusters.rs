@@ -16,7 +16,7 @@ use crate::style::Style;
 
 /// The longest and the shortest side of a plot in the plane, and of each of three plots in space.
 const SIDES: [[f64; 2]; 2] = [[760.0, 380.0], [540.0, 270.0]];
-const LEFT: f64 = 190.0;
+const LEFT: f64 = 205.0;
 const TOP: f64 = 128.0;
 /// The space for the legend on the right, and for the axis below.
 const RIGHT: f64 = 390.0;

@@ -3,7 +3,7 @@
 use crate::axis::{GRID, INK, LETTERS};
 use crate::canvas::Align;
 use crate::chart::{Chart, Rect};
-use crate::font::fitting;
+use crate::font::{fitting, width};
 use crate::ticks::{Room, Side, Ticks, between_decades, linear, logarithmic};
 
 /// A map from values to positions on the page.
@@ -133,7 +133,9 @@ impl Panel {
                 chart.text(label, [left - 0.6 * size, self.y.at(*value) + 0.36 * size], size, Align::Right, INK);
             }
             let name = up.named(name);
-            chart.text_upwards(name, [left - 4.7 * size, 0.5 * (top + bottom)], 1.1 * size, 1.25 * (bottom - top), INK);
+            let labels = up.marks.iter().map(|(_, label)| width(label, size)).fold(0.0, f64::max);
+            let x = left - (labels + 1.5 * size).min(4.7 * size);
+            chart.text_upwards(name, [x, 0.5 * (top + bottom)], 1.1 * size, 1.25 * (bottom - top), INK);
         }
     }
 }

@@ -19,7 +19,7 @@ use crate::style::Style;
 use crate::ticks::{Room, Side, between_decades, logarithmic};
 use crate::window::{PLOT, SIDE, Window};
 
-const WIDTH: f64 = 1350.0;
+const WIDTH: f64 = 1366.0;
 const HEIGHT: f64 = 1290.0;
 /// The edges of the density.
 const LEFT: f64 = PLOT[0][0];
@@ -68,7 +68,7 @@ pub enum LineOfSight {
 /// The 25 largest halos have circles at the radius of their farthest member. The 10 largest have the numbers of their
 /// rows in the catalogue. If the catalogue has subhalos ([`Catalog::add_subhalos`]), the 100 largest subhalos in these
 /// halos are circled in another colour. All circles are then at the root mean square distance of the members. Halos belong to a slab if their
-/// centre does. The picture is 8.79 by 8.40 inches, 1350 by 1290 pixels at the default resolution.
+/// centre does. The picture is 8.89 by 8.40 inches, 1366 by 1290 pixels at the default resolution.
 ///
 /// # Errors
 /// Fails if a periodic box is not positive or differs from that of the catalogue, or if encoding fails.

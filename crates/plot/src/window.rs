@@ -8,7 +8,7 @@ use crate::slab::Slab;
 /// Units along a side of the density, and pixels at the default resolution.
 pub const SIDE: usize = 960;
 /// The edges of the density on the page.
-pub const PLOT: Rect = [[190.0, 204.0], [190.0 + SIDE as f64, 204.0 + SIDE as f64]];
+pub const PLOT: Rect = [[206.0, 204.0], [206.0 + SIDE as f64, 204.0 + SIDE as f64]];
 
 /// The visible region: a square of the plane perpendicular to an axis, and the cube around all particles.
 pub struct Window {

@@ -43,7 +43,7 @@ fn formats_and_resolutions() {
     let options = ["--profiles", "2", "--gallery", "2", "--finder", "adaptahop", "--members"];
     let sizes = [
         ("mass_function", [10.0, 1244.0 / 96.0]),
-        ("projection", [1350.0 / 153.6, 1290.0 / 153.6]),
+        ("projection", [1366.0 / 153.6, 1290.0 / 153.6]),
         ("dendrogram", [10.0, 700.0 / 96.0]),
         ("profiles", [10.0, 0.0]),
         ("gallery", [872.0 / 153.6, 652.0 / 153.6]),
