@@ -46,6 +46,15 @@ fn links_that_are_not_followed() {
         stored("table_link.hdf5"),
         &["z (is an external link to /z of the file elsewhere.hdf5", "ReadOptions::columns"],
     );
+    // The description of a file has them as notes.
+    let notes = |name: &str| inspect(stored(name), &ReadOptions::default()).unwrap().notes.join("\n");
+    let external = notes("wrong_external_link.hdf5");
+    assert!(
+        external.contains("PartType1/Masses is an external link to /masses of the file elsewhere.hdf5"),
+        "{external}"
+    );
+    assert!(notes("wrong_soft_link.hdf5").contains("PartType1/Masses is a soft link to /nowhere"));
+    assert!(!notes("gadget2.hdf5").contains("link"));
     let two = read(stored("table_link.hdf5"), &ReadOptions::default().columns(["x", "y"])).unwrap();
     assert_eq!((two.points.len(), two.points.dim()), (20, 2));
 }

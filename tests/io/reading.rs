@@ -149,6 +149,24 @@ fn progress_reaches_its_end() {
     assert_eq!(*last.lock().unwrap(), (expected, expected));
 }
 
+/// Both passes over a text table count, in bytes of the file, compressed or not.
+#[test]
+fn progress_of_text_tables() {
+    let folder = Folder::new("text-progress");
+    let text: String = (0..100_000).map(|i| format!("{i},{}\n", i % 7)).collect();
+    let table = format!("x,y\n{text}");
+    for (name, bytes) in [("a.csv", table.clone().into_bytes()), ("a.csv.gz", gzip(table.as_bytes()))] {
+        let path = folder.with(name, &bytes);
+        let seen = Mutex::new(vec![]);
+        let note = |progress: ropewalk_io::Progress| seen.lock().unwrap().push((progress.done, progress.total));
+        assert_eq!(read_with(&path, &ReadOptions::default(), Some(&note)).unwrap().points.len(), 100_000);
+        let (seen, total) = (seen.into_inner().unwrap(), 2 * bytes.len() as u64);
+        assert!(seen.is_sorted() && seen.iter().all(|&(done, all)| all == total && done <= total), "{name}");
+        assert_eq!(seen.last(), Some(&(total, total)), "{name}");
+        assert!(seen.iter().any(|&(done, _)| 0 < done && done < total / 2), "{name}: {seen:?}");
+    }
+}
+
 fn gzip(bytes: &[u8]) -> Vec<u8> {
     let mut encoder = GzEncoder::new(vec![], Compression::fast());
     encoder.write_all(bytes).unwrap();

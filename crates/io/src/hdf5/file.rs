@@ -13,7 +13,7 @@ use hdf5_reader::{Dataset, FileStorage, Hdf5File, OpenOptions};
 use ropewalk::{Error, Result};
 
 use crate::hdf5::attributes::Attributes;
-use crate::hdf5::links::{dead_link, hard_links};
+use crate::hdf5::links::{dead_link, hard_links, soft_links};
 use crate::reading::Reading;
 
 /// Limits above the sizes that any writer uses.
@@ -121,6 +121,21 @@ impl File {
         let (_, mut names) = self.members(group, &found)?;
         names.sort();
         Ok(names)
+    }
+
+    /// Describes the links of a group that cannot be followed, or the group itself if it is such a link.
+    pub(super) fn dead_links(&self, group: &str) -> Result<Vec<String>> {
+        let found = match self.group(group) {
+            Ok(Some(found)) => found,
+            Ok(None) => return Ok(vec![]),
+            Err(error) => return Ok(vec![error.to_string()]),
+        };
+        let broken = |error: Hdf5Error| self.broken(group, &error);
+        let is_dead =
+            |name: &str| found.dataset(name).is_err_and(|error| is_absent(&error)) && found.group(name).is_err();
+        let links = soft_links(&self.hdf5, &found).map_err(broken)?;
+        let dead = links.into_iter().filter(|(name, _)| is_dead(name));
+        Ok(dead.map(|(name, what)| format!("{group}/{name} {what}")).collect())
     }
 
     /// Returns a dataset, if it exists.

@@ -179,11 +179,12 @@ fn inspect(path: &Path, reading: &Reading<'_>) -> Result<Contents> {
     let (parts, missing) = open_present(path, reading)?;
     let header = first_header(path, &parts)?;
     let mut stored = StoredUnits { units: units_of(header, None)?, scalings: vec![] };
-    let (mut types, mut doubled) = (vec![], vec![]);
+    let (mut types, mut doubled, mut unreadable) = (vec![], vec![], vec![]);
     for (t, &count) in header.counts.iter().enumerate().filter(|(_, count)| **count > 0) {
         let mut fields = vec![];
         if let Some(part) = parts.iter().find(|part| part.header.here.get(t).is_some_and(|&n| n > 0)) {
             fields = stored.fields(&part.file, &group(t as u8), header)?;
+            unreadable.extend(unreadable_fields(&part.file, t as u8, &fields)?);
         }
         let has_masses = fields.iter().any(|field| field.role == Role::Mass);
         let mass = header.masses.get(t).copied().filter(|&mass| mass != 0.0);
@@ -198,6 +199,7 @@ fn inspect(path: &Path, reading: &Reading<'_>) -> Result<Contents> {
     notes.extend(reading.options.in_doubt(header.epoch.doubt.as_ref(), stored.is_scaled()).map(str::to_string));
     notes.extend(stored.notes());
     notes.extend(doubled);
+    notes.extend(unreadable);
     notes.extend(uncounted(&parts)?.iter().map(Uncounted::describe));
     notes.extend(missing);
     notes.extend(header.notes.iter().cloned());
@@ -213,6 +215,17 @@ fn inspect(path: &Path, reading: &Reading<'_>) -> Result<Contents> {
         units: stored.units,
         notes,
     })
+}
+
+/// Describes the links of a type's group that cannot be followed, and missing coordinates. AREPO's tracers have none.
+fn unreadable_fields(file: &File, particle_type: u8, fields: &[Field]) -> Result<Vec<String>> {
+    let group = group(particle_type);
+    let mut notes = file.dead_links(&group)?;
+    let is_placed = fields.iter().any(|field| field.role == Role::Position || field.name == "TracerID");
+    if !is_placed && notes.is_empty() {
+        notes.push(format!("{group} has no {}, so that its particles cannot be read", COORDINATES.join(" or ")));
+    }
+    Ok(notes)
 }
 
 /// Returns the file if it is a table: it has no header, and it has no groups of particles unless columns are chosen.

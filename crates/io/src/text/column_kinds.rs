@@ -9,9 +9,11 @@ use std::path::Path;
 use ropewalk::{Error, Result};
 
 use crate::messages::shorten;
+use crate::reading::Reading;
 use crate::text::comments::UnusedComments;
 use crate::text::layout::Layout;
 use crate::text::lines::{Lines, Record};
+use crate::text::pass::Pass;
 use crate::text::values::{begins_like_a_number, is_missing, is_rounded, is_whole, number};
 
 /// The purpose of a survey, which determines the values that are examined.
@@ -62,13 +64,16 @@ pub(super) struct ColumnKinds {
 }
 
 impl ColumnKinds {
-    pub(super) fn read(path: &Path, layout: &Layout, purpose: Purpose) -> Result<Self> {
+    /// Reads all lines of a file.
+    pub(super) fn read(path: &Path, layout: &Layout, purpose: Purpose, reading: &Reading<'_>) -> Result<Self> {
         let refuse = |message: String| Error::file(path, message);
         let comments = layout.comments.clone();
         let mut survey = Self { rows: 0, columns: vec![ColumnSurvey::default(); layout.width], comments };
         let (mut lines, mut fields) = (Lines::open(path)?, Record::default());
         let mut is_decided = false;
+        let mut pass = Pass::new(path, reading);
         while lines.advance().map_err(refuse)? {
+            pass.at(lines.bytes());
             if lines.number() <= layout.before {
                 continue;
             }
@@ -103,6 +108,7 @@ impl ColumnKinds {
                 _ => survey.columns.iter().all(|column| column.is_decided),
             };
         }
+        pass.end();
         Ok(survey)
     }
 

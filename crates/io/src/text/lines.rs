@@ -3,9 +3,11 @@
 //! In: a path. Out: one line at a time, without its end, and with its number. Lines end with LF or CR LF, or with CR
 //! alone if the file has no LF. Cost: one pass, and memory for the longest line.
 
+use std::cell::Cell;
 use std::fs::File;
-use std::io::{BufRead, BufReader, Read};
+use std::io::{self, BufRead, BufReader, Read};
 use std::path::Path;
+use std::rc::Rc;
 
 use flate2::read::MultiGzDecoder;
 
@@ -20,9 +22,25 @@ const CHUNK: usize = 1 << 18;
 /// The bytes of a line must be fewer than this. Rows of a wide table can have thousands of fields.
 const LONGEST_LINE: usize = 1 << 24;
 
+/// A reader that counts the bytes that it has read.
+struct Counted<R> {
+    reader: R,
+    bytes: Rc<Cell<u64>>,
+}
+
+impl<R: Read> Read for Counted<R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let n = self.reader.read(buffer)?;
+        self.bytes.set(self.bytes.get() + n as u64);
+        Ok(n)
+    }
+}
+
 /// The lines of a file, read one at a time.
 pub(super) struct Lines {
     reader: Box<dyn BufRead>,
+    /// The number of bytes of the file that were read, compressed or not.
+    bytes: Rc<Cell<u64>>,
     end: u8,
     line: Vec<u8>,
     number: u64,
@@ -31,7 +49,9 @@ pub(super) struct Lines {
 impl Lines {
     pub(super) fn open(path: &Path) -> Result<Self> {
         let failed = |error| Error::io(path, "cannot be read", error);
-        let mut file = BufReader::with_capacity(CHUNK, Cancellable(File::open(path).map_err(failed)?));
+        let bytes = Rc::new(Cell::new(0));
+        let file = Counted { reader: File::open(path).map_err(failed)?, bytes: bytes.clone() };
+        let mut file = BufReader::with_capacity(CHUNK, Cancellable(file));
         let is_compressed = file.fill_buf().map_err(failed)?.starts_with(GZIP);
         let mut reader: Box<dyn BufRead> = match is_compressed {
             true => Box::new(BufReader::with_capacity(CHUNK, MultiGzDecoder::new(file))),
@@ -39,7 +59,7 @@ impl Lines {
         };
         let start = reader.fill_buf().map_err(failed)?;
         let end = line_end(start);
-        Ok(Self { reader, end, line: vec![], number: 0 })
+        Ok(Self { reader, bytes, end, line: vec![], number: 0 })
     }
 
     /// Reads the next line, whatever it contains. Returns `false` at the end of the file.
@@ -60,6 +80,11 @@ impl Lines {
             self.line.drain(..3);
         }
         Ok(n > 0)
+    }
+
+    /// Returns the number of bytes of the file that were read.
+    pub(super) fn bytes(&self) -> u64 {
+        self.bytes.get()
     }
 
     /// The line that was read last.

@@ -25,6 +25,7 @@ mod cells;
 mod comments;
 mod layout;
 mod lines;
+mod pass;
 mod rows;
 mod column_kinds;
 mod values;
@@ -36,6 +37,7 @@ use column_kinds::{ColumnKinds, Kind, Purpose};
 use layout::{Layout, Slip};
 use lines::Lines;
 pub(super) use lines::Record;
+use pass::Pass;
 use ropewalk::units::{KnownUnits, VelocityUnit};
 use ropewalk::{Error, Result};
 pub(super) use rows::TableBuilder;
@@ -77,8 +79,10 @@ fn read(path: &Path, reading: &Reading<'_>) -> Result<Snapshot> {
     drop(reading.open(path)?);
     let options = reading.options;
     let mut layout = Layout::read(path)?;
-    let survey =
-        ColumnKinds::read(path, &layout, if reading.reads_fields { Purpose::Fields } else { Purpose::Points })?;
+    // One pass examines the columns, the other reads the rows.
+    Pass::announce(path, 2, reading);
+    let purpose = if reading.reads_fields { Purpose::Fields } else { Purpose::Points };
+    let survey = ColumnKinds::read(path, &layout, purpose, reading)?;
     let (mut snapshot, rows) = read_rows(path, &layout, &survey, reading)?;
     snapshot.notes.splice(0..0, std::mem::take(&mut layout.notes).into_iter().chain(survey.comments.note()));
     if reading.reads_fields {
@@ -178,7 +182,9 @@ fn read_rows(path: &Path, layout: &Layout, survey: &ColumnKinds, reading: &Readi
     let columns = columns(layout, survey, reading).map_err(refuse)?;
     let mut rows = TableBuilder::new(path, columns, survey.rows, reading.options)?;
     let (mut lines, mut fields) = (Lines::open(path)?, Record::default());
+    let mut pass = Pass::new(path, reading);
     while lines.advance().map_err(refuse)? {
+        pass.at(lines.bytes());
         if lines.number() <= layout.before || !layout.syntax.is_row(lines.line()) {
             continue;
         }
@@ -192,6 +198,7 @@ fn read_rows(path: &Path, layout: &Layout, survey: &ColumnKinds, reading: &Readi
         };
         pushed.map_err(|message| refuse(format!("line {}: {message}", lines.number())))?;
     }
+    pass.end();
     if let Some(counts) = rows.counts() {
         reading.wanted_types(path, &counts)?;
     }
@@ -203,13 +210,16 @@ fn read_rows(path: &Path, layout: &Layout, survey: &ColumnKinds, reading: &Readi
 fn inspect(path: &Path, reading: &Reading<'_>) -> Result<Contents> {
     drop(reading.open(path)?);
     let layout = Layout::read(path)?;
-    let survey = ColumnKinds::read(path, &layout, Purpose::Description)?;
+    let survey = ColumnKinds::read(path, &layout, Purpose::Description, reading)?;
     let mut notes = layout.notes.clone();
     notes.extend(survey.comments.note());
     let mut columns = columns(&layout, &survey, reading).unwrap_or_else(|message| {
-        notes.push(message);
+        notes.extend(Some(message).filter(|_| survey.rows > 0));
         Columns::default()
     });
+    if survey.rows == 0 {
+        notes.push("the file has no rows of numbers".into());
+    }
     let types =
         columns.type_column.map_or(Ok(Ok(vec![])), |column| types(path, &layout, column))?.unwrap_or_else(|text| {
             columns.leave_out_types(&text);
@@ -230,6 +240,7 @@ fn inspect(path: &Path, reading: &Reading<'_>) -> Result<Contents> {
     for (place, column) in survey.columns.iter().enumerate() {
         let name = layout.names.get(place).cloned().unwrap_or_else(|| format!("column {}", place + 1));
         let number = match &column.kind {
+            Kind::Empty if survey.rows == 0 => "no values",
             Kind::Empty => "only missing values",
             Kind::Number if column.has_fractions => "f64",
             Kind::Number => "i64",
