@@ -123,8 +123,8 @@ pub use locate::{companions, parts};
 #[cfg(feature = "mesh")]
 pub use mesh::{MeshData, read_mesh};
 pub use npy::{
-    NpyNumber, SharedNpy, read_npy_u64, write_npy, write_npy_f64, write_npy_f64_rows_to, write_npy_f64_to,
-    write_npy_i32, write_npy_i32_to, write_npy_to, write_npy_u32_to, write_npy_u64_to,
+    NpyNumber, SharedNpy, read_npy_u64, write_npy, write_npy_f64, write_npy_f64_rows_to, write_npy_f64_shaped_to,
+    write_npy_f64_to, write_npy_i32, write_npy_i32_to, write_npy_to, write_npy_u32_to, write_npy_u64_to,
 };
 pub use npz::{write_npz, write_npz_to};
 pub use options::ReadOptions;

@@ -35,7 +35,8 @@ pub struct Interpolate {
     /// Interpolate to the centres of NXxNY or NXxNYxNZ cells instead of TARGETS
     ///
     /// The grid fills the periodic box, or the smallest box around the points of FILE. One number applies to all axes.
-    /// The last axis varies fastest in the output.
+    /// The last axis varies fastest in the output. An array (.npy) has the shape of the grid, in the order of the
+    /// coordinates.
     #[arg(long, value_name = "NXxNY", value_parser = parse)]
     pub grid: Option<GridCells>,
     /// Fields of VALUES to interpolate, as rho,T or 2,3 [default: all numeric ones]
@@ -74,7 +75,8 @@ pub struct Interpolate {
     /// Write the coordinates of the targets and their values; - is standard output
     ///
     /// By the ending of the name, a table with the coordinates and the fields (.csv, .ecsv, .parquet), or a NumPy
-    /// array of f64 with the values alone (.npy). Standard output is CSV.
+    /// array of f64 with the values alone (.npy). The last axis of an array is that of the fields if there are several.
+    /// Standard output is CSV.
     #[arg(long, value_name = "OUT.csv|ecsv|parquet|npy")]
     pub out: Option<PathBuf>,
     /// Draw a map of one field on a grid in two dimensions

@@ -83,6 +83,9 @@ impl Inputs {
             sources = without_values(args, &fields, sources, phases)?;
         }
         let input::PointsInput { mut snapshot, outside } = sources;
+        if in_table {
+            snapshot.notes = snapshot.notes.iter().filter_map(|note| of_others(note, &fields.names)).collect();
+        }
         snapshot.notes.extend(input::notes_of("fields", &fields.notes));
         let targets = match (files.targets, &args.grid) {
             (Some(path), _) => {
@@ -100,6 +103,19 @@ impl Inputs {
         };
         Ok(Self { sources: snapshot, outside, fields, targets })
     }
+}
+
+/// Removes the columns of values from a note about columns that are left out; `None` if no column remains.
+fn of_others(note: &str, values: &[String]) -> Option<String> {
+    const START: &str = "columns left out: ";
+    let Some((columns, advice)) = note.strip_prefix(START).and_then(|rest| rest.rsplit_once("; ")) else {
+        return Some(note.into());
+    };
+    let is_value =
+        |column: &str| column.rsplit_once(" (").is_some_and(|(name, _)| values.iter().any(|value| value == name));
+    let others: Vec<&str> = columns.split_inclusive("), ").map(|column| column.trim_end_matches(", ")).collect();
+    let others: Vec<&str> = others.into_iter().filter(|column| !is_value(column)).collect();
+    (!others.is_empty()).then(|| format!("{START}{}; {advice}", others.join(", ")))
 }
 
 /// Reads the sources again if columns of values were taken as coordinates.
@@ -125,4 +141,21 @@ fn without_values(
     let mut points = args.points.clone();
     points.columns = rest;
     input::points(&points, phases)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn notes_without_the_columns_of_values() {
+        let values = ["rho".to_string(), "T (K)".to_string()];
+        let of = |note: &str| of_others(note, &values);
+        let all = "columns left out: rho (beside x, y), T (K) (beside x, y), name (text); choose the columns (--a)";
+        assert_eq!(of(all).as_deref(), Some("columns left out: name (text); choose the columns (--a)"));
+        assert_eq!(of("columns left out: rho (beside x, y); choose the columns"), None);
+        for other in ["3 of 4 rows are left out", "columns left out: a (text); choose the columns"] {
+            assert_eq!(of(other).as_deref(), Some(other));
+        }
+    }
 }

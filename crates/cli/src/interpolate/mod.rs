@@ -58,8 +58,9 @@ pub fn run(args: &Args) -> Result<String, Failure> {
     if let Some((path, format)) = out {
         phases.run("write", || {
             outputs.write(path, |file| match format {
-                PointsFormat::Npy if fields.columns == 1 => {
-                    Ok::<_, Failure>(ropewalk_io::write_npy_f64_to(file, &values)?)
+                PointsFormat::Npy => {
+                    let shape = shape(&inputs);
+                    Ok::<_, Failure>(ropewalk_io::write_npy_f64_shaped_to(file, &values, &shape)?)
                 }
                 PointsFormat::Npy => Ok(ropewalk_io::write_npy_f64_rows_to(file, &values, fields.columns)?),
                 PointsFormat::Table(format) => write_table(file, format, &inputs, &values),
@@ -110,6 +111,17 @@ fn write_table(file: &mut AtomicFile, format: TableFormat, inputs: &Inputs, valu
     };
     let columns: Vec<Column> = fields.names.iter().enumerate().map(column).collect();
     Ok(table.write(file, &columns)?)
+}
+
+/// Returns the shape of an array of the values: the axes of the grid, or one axis of targets, and an axis of the
+/// fields if there are several.
+fn shape(inputs: &Inputs) -> Vec<usize> {
+    let Inputs { fields, targets: Targets { places, grid, .. }, .. } = inputs;
+    let mut shape = grid.as_ref().map_or_else(|| vec![places.len()], |grid| grid.cells.clone());
+    if fields.columns > 1 {
+        shape.push(fields.columns);
+    }
+    shape
 }
 
 /// Draws the map of a field on a grid of two dimensions.

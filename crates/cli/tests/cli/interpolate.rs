@@ -281,17 +281,49 @@ fn one_table_and_a_grid() {
     assert!(fs::read_to_string(&ecsv).unwrap().contains("\na,b,rho,T\n"));
     let line = run([&both[..], &["--plot", &map]].concat()).error();
     assert!(line.contains("one field"), "{line}");
+    // Columns of values are not left out.
+    let plain = scratch.write("plain.csv", fs::read_to_string(&table).unwrap().replacen("name,a,b", "name,x,y", 1));
+    let plain = plain.display().to_string();
+    let command = ["interpolate", &plain, "--values-columns", "rho", "--grid", "3", "--out", &out];
+    let printed = run(command).success();
+    assert!(printed.contains("note            columns left out: name (text), T (beside x, y); choose"), "{printed}");
     // A file of values, a grid over a periodic box, and values alone.
     let values = scratch.write("v.csv", "v\n".to_string() + &"1\n".repeat(SIDE * SIDE)).display().to_string();
     let boxed =
         ["interpolate", &table, &values, "--coordinates", "a,b", "--box", "6", "--grid", "4x4", "--degree", "0"];
     run([&boxed[..], &["--out", &array]].concat()).success();
-    let found: Vec<f64> = NpyFile::new(fs::File::open(&array).unwrap()).unwrap().into_vec().unwrap();
+    let npy = NpyFile::new(fs::File::open(&array).unwrap()).unwrap();
+    assert_eq!(npy.shape(), [4, 4]);
+    let found: Vec<f64> = npy.into_vec().unwrap();
     assert!(found.len() == 16 && found.iter().all(|value| (value - 1.0).abs() < 1e-12));
     // Targets of a file, with the columns of values in the table.
     let targets = scratch.write("t.csv", "a,b\n2.5,3.25\n").display().to_string();
     let output = run(["interpolate", &table, &targets, "--values-columns", "T,rho", "--degree", "0", "--out", "-"]);
     assert!(output.stdout.starts_with("a,b,T,rho\n2.5,3.25,7"), "{}", output.stderr);
+}
+
+/// An array of a grid has an axis per coordinate, in their order, and a last axis of the fields.
+#[test]
+fn the_shape_of_an_array_of_a_grid() {
+    let scratch = Scratch::new();
+    let rows: String = (0..64).map(|i| format!("{},{},{},{}\n", i % 8, i / 8, i % 8, 10 * (i / 8))).collect();
+    let table = scratch.write("plane.csv", format!("x,y,a,b\n{rows}")).display().to_string();
+    let out = scratch.path("grid.npy").display().to_string();
+    let array = |columns: &str| {
+        let command = ["interpolate", &table, "--values-columns", columns, "--degree", "1", "--grid", "7x2"];
+        run([&command[..], &["--out", &out]].concat()).success();
+        let npy = NpyFile::new(fs::File::open(&out).unwrap()).unwrap();
+        (npy.shape().to_vec(), npy.into_vec::<f64>().unwrap())
+    };
+    let (shape, values) = array("a");
+    assert_eq!(shape, [7, 2]);
+    let expected: Vec<f64> = (0..14).map(|i| 0.5 + f64::from(i / 2)).collect();
+    assert!(values.iter().zip(&expected).all(|(a, b)| (a - b).abs() < 1e-9), "{values:?}");
+    let (shape, values) = array("a,b");
+    assert_eq!(shape, [7, 2, 2]);
+    let expected =
+        |i: u32| if i.is_multiple_of(2) { 0.5 + f64::from(i / 4) } else { 17.5 + 35.0 * f64::from(i / 2 % 2) };
+    assert!((0..28).zip(&values).all(|(i, value)| (value - expected(i)).abs() < 1e-9), "{values:?}");
 }
 
 #[test]

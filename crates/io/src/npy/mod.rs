@@ -31,8 +31,8 @@ use header::{after, header_text};
 pub use shared::{NpyNumber, SharedNpy};
 pub(super) use write::{write, write_points};
 pub use write::{
-    write_npy, write_npy_f64, write_npy_f64_rows_to, write_npy_f64_to, write_npy_i32, write_npy_i32_to, write_npy_to,
-    write_npy_u32_to, write_npy_u64_to,
+    write_npy, write_npy_f64, write_npy_f64_rows_to, write_npy_f64_shaped_to, write_npy_f64_to, write_npy_i32,
+    write_npy_i32_to, write_npy_to, write_npy_u32_to, write_npy_u64_to,
 };
 
 /// The format of NumPy arrays.

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use npyz::{AutoSerialize, WriterBuilder};
 
-use ropewalk::{Error, Result};
+use ropewalk::{Error, ErrorKind, Result};
 
 use crate::Points;
 use crate::atomic::replace;
@@ -124,6 +124,27 @@ pub fn write_npy_u32_to(mut out: impl Write, values: &[u32], width: usize) -> Re
 /// If `out` cannot be written, or if the number of values is not a multiple of `width`.
 pub fn write_npy_f64_rows_to(mut out: impl Write, values: &[f64], width: usize) -> Result<()> {
     write(&mut out, &rows_of(values.len(), width)?, values).map_err(Error::write)
+}
+
+/// Writes numbers as an array of `float64` with the given shape, in C order, into a writer.
+///
+/// ```
+/// let mut bytes = Vec::new();
+/// ropewalk_io::write_npy_f64_shaped_to(&mut bytes, &[0.5, 3.0, 1.0, 2.0], &[2, 1, 2])?;
+/// assert!(String::from_utf8_lossy(&bytes).contains("'shape': (2, 1, 2"));
+/// # Ok::<(), ropewalk::Error>(())
+/// ```
+///
+/// # Errors
+/// If `out` cannot be written, or if the shape is not that of the number of values.
+pub fn write_npy_f64_shaped_to(mut out: impl Write, values: &[f64], shape: &[usize]) -> Result<()> {
+    let n = shape.iter().try_fold(1_usize, |n, &side| n.checked_mul(side));
+    if n != Some(values.len()) {
+        let message = format!("the shape {shape:?} is not that of {} values", values.len());
+        return Err(Error::new(ErrorKind::Parameter, message));
+    }
+    let shape: Vec<u64> = shape.iter().map(|&side| side as u64).collect();
+    write(&mut out, &shape, values).map_err(Error::write)
 }
 
 /// Returns the shape of an array with `width` columns.
