@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use super::number;
 
-/// Draw a triangle mesh in light and shadow.
+/// Draw a triangle mesh in light and shadow, or find the hits of rays.
 ///
 /// MESH is a Wavefront OBJ, PLY, STL or OFF file, recognized by its content. Polygons are split as fans from their
 /// first corner, which is correct for convex polygons. The z axis points up, the whole mesh is in the picture, and both
@@ -14,9 +14,19 @@ pub struct Raycast {
     /// File with the mesh
     #[arg(value_name = "MESH")]
     pub file: PathBuf,
-    /// Picture to write
-    #[arg(long, value_name = "PICTURE.png")]
+    /// Picture to write, or with --rays the hits; - is standard output
+    ///
+    /// Hits have a row per ray: the coordinates x, y, z of the hit, the triangle, and the parameter t, where the hit is
+    /// at origin + t * direction. Without a hit they are NaN, -1 and infinity. By the ending of the
+    /// name, a table (.csv, .ecsv, .parquet) or a NumPy array of f64 with these five columns (.npy). Standard output is
+    /// CSV. Triangles are numbered from 0 in the order of the file, after polygons are split.
+    #[arg(long, value_name = "PICTURE.png|HITS.csv|npy")]
     pub out: PathBuf,
+    /// Find the first hit of each ray of this file instead of drawing
+    ///
+    /// A table or an array with six numbers per row: three of the origin and three of the direction, of any length.
+    #[arg(long, value_name = "RAYS", conflicts_with_all = ["size", "azimuth", "elevation"])]
+    pub rays: Option<PathBuf>,
     /// Width and height in pixels
     #[arg(long, value_name = "W,H", value_delimiter = ',', num_args = 1, default_value = "1200,900")]
     pub size: Vec<usize>,
