@@ -5,6 +5,7 @@ use std::path::Path;
 use ropewalk::Error;
 use ropewalk_io::{Fields, Points, Progress, ReadOptions, Snapshot};
 
+use super::args::UNIT_VECTORS;
 use super::failure::Failure;
 use super::phases::Phases;
 use super::{args, option_names, periodic};
@@ -57,11 +58,20 @@ pub fn points(args: &args::Points, phases: &mut Phases) -> Result<PointsInput, F
 
 /// Reads another file of points, such as queries or targets. They must fit the same periodic box.
 pub fn points_of(path: &Path, args: &args::Points, phases: &mut Phases) -> Result<PointsInput, Failure> {
-    let snapshot = read(path, &args.options(), phases)?;
+    let mut snapshot = read(path, &args.options(), phases)?;
+    snapshot.notes.extend(sky_note(&snapshot.columns));
     check_finite(path, &snapshot.points, 0)?;
     let outside = periodic::wrapped(&snapshot.points, args.periodic, snapshot.box_size)
         .map_err(|error| format!("{}: {error}", shown(path)))?;
     Ok(PointsInput { snapshot, outside })
+}
+
+/// Returns a note if the coordinates include longitude and latitude, whose distances are those of a plane.
+pub fn sky_note(columns: &[String]) -> Option<String> {
+    let [longitude, latitude] = ropewalk_io::sky_columns(columns)?.map(|column| columns[column].as_str());
+    Some(format!(
+        "{longitude} and {latitude} are treated as coordinates of a plane; for angles on the sphere {UNIT_VECTORS}"
+    ))
 }
 
 /// Reads the chosen fields, or all of them, with one row per point. If the file has no names, the fields are called

@@ -20,7 +20,8 @@ pub fn completions(args: &Completions) -> Result<String, Failure> {
 
 /// Writes the manual pages of the program and its commands; returns the report.
 pub fn man(args: &Man) -> Result<String, Failure> {
-    let mut command = help::command().disable_help_subcommand(true);
+    // The program that shows a page wraps its lines.
+    let mut command = help::command_of_width(usize::MAX).disable_help_subcommand(true);
     command.build();
     let mut pages = vec![page(&args.out, &command)?];
     for command in command.get_subcommands().filter(|command| !command.is_hide_set()) {

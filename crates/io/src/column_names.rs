@@ -128,6 +128,18 @@ pub(super) fn quantity(name: &str) -> &str {
     quantity_and_unit(name).map_or(name, |(quantity, _)| quantity)
 }
 
+/// Returns the indices of the columns of longitude and latitude, by names such as `lon` and `lat` or `RA` and `DEC`.
+/// `None` if either is missing or ambiguous.
+///
+/// ```
+/// assert_eq!(ropewalk_io::sky_columns(&["RA".into(), "z".into(), "DEC".into()]), Some([0, 2]));
+/// assert_eq!(ropewalk_io::sky_columns(&["x".into(), "y".into()]), None);
+/// ```
+pub fn sky_columns(names: &[String]) -> Option<[usize; 2]> {
+    let names: Vec<(usize, &str)> = names.iter().map(|name| quantity(name)).enumerate().collect();
+    longitude_and_latitude(&names).ok().flatten()
+}
+
 /// Returns the columns of longitude and latitude among `names`, or `None` if either is missing or ambiguous.
 ///
 /// Errors: several columns of longitude and several columns of latitude.

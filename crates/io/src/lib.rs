@@ -113,6 +113,7 @@ mod snapshot_write;
 mod tables;
 
 pub use atomic::AtomicFile;
+pub use column_names::sky_columns;
 pub use contents::{Contents, Field, Role, TypeContents};
 pub use extended_table::ExtendedTable;
 pub use fields::{Fields, read_fields};

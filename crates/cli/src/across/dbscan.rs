@@ -13,7 +13,7 @@ use crate::failure::Failure;
 use crate::outputs::{Outputs, PointsFormat, written};
 use crate::summary::Summary;
 use crate::text::{grouped, share, short};
-use crate::{dbscan, periodic};
+use crate::{dbscan, input, periodic};
 
 /// Finds the clusters of the points of all ranks. Rank 0 returns the report.
 pub fn run(args: &Args, rank: &Rank<'_>) -> Result<Option<String>, Failure> {
@@ -41,7 +41,8 @@ pub fn run(args: &Args, rank: &Rank<'_>) -> Result<Option<String>, Failure> {
         None
     };
     let mut phases = rank.phases();
-    let part = read(&args.points.file, args.points.options(), rank, &mut phases)?;
+    let mut part = read(&args.points.file, args.points.options(), rank, &mut phases)?;
+    part.notes.extend(input::sky_note(&part.columns));
     let outside = match args.points.periodic {
         Some(side) => check_box_across(ranks, &part.points, side, part.box_size == Some(side))?,
         None => 0,

@@ -7,6 +7,7 @@ use ropewalk::units::UnitSystem;
 use super::super::centers::CenterArg;
 use super::super::device::DevicesArg;
 use super::super::universe::Overrides;
+use super::suggested::{DEVICES, TYPES, suggested};
 use super::{AdaptaHop, Finder, Hop, Pictures, number, particle_type};
 
 /// Find the halos of snapshots; write a catalogue, labels and pictures.
@@ -149,7 +150,13 @@ pub struct Halos {
     /// h is comoving Mpc/h, Msun/h and km/s; physical is physical Mpc, Msun and km/s. Without this option, pictures
     /// are in comoving Mpc/h and Msun/h if the snapshot's units are known. Mass functions are numbers per comoving
     /// volume in either case.
-    #[arg(long, value_name = "h|physical", help_heading = "Output")]
+    #[arg(
+        long,
+        value_name = "h|physical",
+        value_parser = suggested(&["h", "physical"], str::parse::<UnitSystem>),
+        hide_possible_values = true,
+        help_heading = "Output"
+    )]
     pub units: Option<UnitSystem>,
     /// Also write groups and subhalos in the layout of GADGET-4, for yt and pynbody
     ///
@@ -229,7 +236,14 @@ pub struct Halos {
     /// and share the threads of the host.
     ///
     /// With --mpi the ranks of one host take its devices in turn, from the given one on.
-    #[arg(long, value_name = "DEVICE", default_value = "cpu", help_heading = "Running")]
+    #[arg(
+        long,
+        value_name = "DEVICE",
+        default_value = "cpu",
+        value_parser = suggested(DEVICES, str::parse::<DevicesArg>),
+        hide_possible_values = true,
+        help_heading = "Running"
+    )]
     pub device: DevicesArg,
     /// Number of threads [default: one per processor]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..), help_heading = "Running")]
@@ -278,7 +292,8 @@ pub struct Particles {
         value_name = "TYPES",
         value_delimiter = ',',
         default_value = "1",
-        value_parser = particle_type,
+        value_parser = suggested(TYPES, particle_type),
+        hide_possible_values = true,
         help_heading = "Particles"
     )]
     pub types: Vec<u8>,
@@ -293,7 +308,14 @@ pub struct Particles {
     ///
     /// With --finder adaptahop no other types join halos: leave this option out, and they count in spheres and
     /// profiles, or choose `none`.
-    #[arg(long, value_name = "TYPES|none", value_delimiter = ',', value_parser = attach, help_heading = "Particles")]
+    #[arg(
+        long,
+        value_name = "TYPES|none",
+        value_delimiter = ',',
+        value_parser = suggested(&["none", "gas", "dm", "stars", "bh", "neutrinos"], attach),
+        hide_possible_values = true,
+        help_heading = "Particles"
+    )]
     pub attach: Vec<Attach>,
     /// Read only the given file of a split snapshot
     ///

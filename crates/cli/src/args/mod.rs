@@ -9,12 +9,14 @@ mod halos;
 mod hdbscan;
 mod hop;
 mod interpolate;
+mod metric;
 mod neighbors;
 mod particle_type;
 mod pictures;
 mod points;
 mod raycast;
 mod shell;
+mod suggested;
 mod trees;
 
 pub use super::number::number;
@@ -23,6 +25,7 @@ pub use halos::{Attach, Halos, Particles};
 pub use hdbscan::{Hdbscan, Method};
 pub use hop::{AdaptaHop, Finder, Hop};
 pub use interpolate::{Interpolate, Method as InterpolationMethod};
+pub use metric::{UNIT_VECTORS, metric};
 pub use neighbors::{Knn, Pairs};
 pub use particle_type::particle_type;
 pub use pictures::{Format, Pictures};
@@ -33,6 +36,7 @@ pub use trees::{Emst, Linkage, TreeArgs};
 
 use super::device::{DeviceArg, DevicesArg};
 use super::verbosity::Verbosity;
+use suggested::{DEVICES, suggested};
 
 /// Friends-of-friends halos of N-body snapshots, and density clusters of points in 1 to 10 dimensions.
 #[derive(Debug, Parser)]
@@ -95,7 +99,13 @@ pub struct Dbscan {
     #[arg(long)]
     pub star: bool,
     /// Device that finds the clusters: cpu, cuda, vulkan, or one of several, as cuda:1
-    #[arg(long, value_name = "DEVICE", default_value = "cpu")]
+    #[arg(
+        long,
+        value_name = "DEVICE",
+        default_value = "cpu",
+        value_parser = suggested(DEVICES, str::parse::<DeviceArg>),
+        hide_possible_values = true
+    )]
     pub device: DeviceArg,
     /// Write the cluster of each point in file order, -1 for noise
     ///
@@ -248,7 +258,13 @@ pub struct Bench {
     /// threads of the host. The table shows the slowest and the mean time of the devices, the memory of all together,
     /// the bytes sent, and the number of collective calls. With --mpi the ranks of one host take its devices in turn,
     /// from the given one on.
-    #[arg(long, value_name = "DEVICE", default_value = "cpu")]
+    #[arg(
+        long,
+        value_name = "DEVICE",
+        default_value = "cpu",
+        value_parser = suggested(DEVICES, str::parse::<DevicesArg>),
+        hide_possible_values = true
+    )]
     pub device: DevicesArg,
     /// Number of threads [default: one per processor]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]

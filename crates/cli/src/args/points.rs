@@ -18,7 +18,8 @@ pub struct Points {
     /// Coordinate columns of a table: names, or numbers from 1, as lon,lat or 2,3
     ///
     /// Default: the columns x, y (and z), else longitude and latitude, else all numeric columns except those named as
-    /// indexes, ids, labels, weights or particle data. The report names the columns that are not used.
+    /// indexes, ids, labels, weights or particle data. The report names the columns that are not used. Distances are
+    /// Euclidean: convert longitude and latitude to unit vectors x, y, z for angles on the sphere.
     #[arg(long = "coordinates", value_name = "A,B", value_delimiter = ',', visible_alias = "columns")]
     pub columns: Vec<String>,
     /// Skip rows of a table with missing coordinates

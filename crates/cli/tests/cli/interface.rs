@@ -10,7 +10,8 @@ use crate::program::{Scratch, run, sample};
 fn commands() -> Vec<String> {
     let help = run(["--help"]).success();
     let lines = help.split("\nOptions:\n").next().unwrap().lines();
-    let names = lines.filter_map(|line| line.strip_prefix("  ")?.split("  ").next());
+    // Other lines continue the one before.
+    let names = lines.filter_map(|line| line.strip_prefix("  ")?.split("  ").next().filter(|name| !name.is_empty()));
     names.map(String::from).filter(|name| name != "help").collect()
 }
 
@@ -33,6 +34,16 @@ fn completions_name_all_commands() {
     let test = "source \"$1\"; COMP_WORDS=(ropewalk halos --linking-l); COMP_CWORD=2; _ropewalk ropewalk --linking-l halos; echo \"${COMPREPLY[@]}\"";
     if let Ok(output) = Command::new("bash").args(["-c", test, "bash"]).arg(&path).output() {
         assert_eq!(String::from_utf8_lossy(&output.stdout).trim(), "--linking-length --linking-lengths");
+    }
+    for (option, values) in
+        [("--units", "h physical"), ("--device", "cpu cuda vulkan"), ("--type", "gas dm stars bh neutrinos")]
+    {
+        let test = format!(
+            "source \"$1\"; COMP_WORDS=(ropewalk halos {option} ''); COMP_CWORD=3; _ropewalk ropewalk '' {option}; echo \"${{COMPREPLY[@]}}\""
+        );
+        if let Ok(output) = Command::new("bash").args(["-c", &test, "bash"]).arg(&path).output() {
+            assert_eq!(String::from_utf8_lossy(&output.stdout).trim(), values, "{option}");
+        }
     }
 }
 
@@ -66,6 +77,65 @@ fn version_and_help() {
         assert!(help.contains(text), "{help}");
     }
     assert!(help.lines().all(|line| line.chars().count() <= 100), "{help}");
+}
+
+#[test]
+fn help_fits_a_terminal_of_80_columns() {
+    let help = |arguments: &[&str]| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_ropewalk"));
+        command.args(arguments).env("COLUMNS", "80").stdin(Stdio::null()).stderr(Stdio::null());
+        String::from_utf8(command.output().unwrap().stdout).unwrap()
+    };
+    let all = commands();
+    for arguments in all.iter().map(|name| vec![name.as_str(), "--help"]).chain([vec!["--help"], vec!["-h"]]) {
+        let text = help(&arguments);
+        assert!(text.contains("Usage:"), "{arguments:?}: {text}");
+        for line in text.lines() {
+            assert!(line.chars().count() <= 80, "{arguments:?}: {line}");
+        }
+    }
+    // Texts of tables are aligned.
+    let text = help(&["--help"]);
+    assert!(
+        text.contains(
+            "\n  0        Success, also if the reader of standard output has ended, as head\n           does\n"
+        )
+    );
+    assert!(text.contains(
+        "\n  dbscan       Find clusters of dense points and noise, as scikit-learn's DBSCAN\n               does\n"
+    ));
+}
+
+/// Required options are in the usage of a command. In its help they precede the optional ones of their section.
+#[test]
+fn required_options_come_first() {
+    let mut n_required = 0;
+    for name in commands() {
+        for form in ["-h", "--help"] {
+            let help = run([&name, form]).success();
+            let usage = help.lines().find_map(|line| line.strip_prefix("Usage: ")).unwrap();
+            let required: Vec<&str> = usage.split(' ').filter(|word| word.starts_with("--")).collect();
+            let mut optional = None;
+            for line in help.lines() {
+                if !line.starts_with(' ') {
+                    optional = None;
+                }
+                let Some(option) = line.strip_prefix("      ").filter(|rest| rest.starts_with("--")) else { continue };
+                let option = option.split(' ').next().unwrap();
+                match required.contains(&option) {
+                    true => {
+                        n_required += 1;
+                        assert_eq!(optional, None, "{name}: {option} is listed after an optional one");
+                    }
+                    false => optional = Some(option.to_string()),
+                }
+            }
+        }
+    }
+    assert!(n_required > 20, "{n_required}");
+    // The options of all commands on points come last.
+    let help = run(["hdbscan", "-h"]).success();
+    assert!(help.find("--min-cluster-size") < help.find("--coordinates"), "{help}");
 }
 
 #[test]
@@ -134,6 +204,20 @@ fn features_that_are_not_built_are_explained() {
     }
     let line = run(["halos", "x", "--out", "y", "--mpi"]).error();
     assert_eq!(line, "error: --mpi: this ropewalk was built without MPI; build it with --features mpi");
+}
+
+/// A summary on standard output is not listed as a file.
+#[test]
+fn files_that_are_written() {
+    let scratch = Scratch::new();
+    let points = scratch.write("points.csv", "x,y\n0,0\n0,1\n5,5\n").display().to_string();
+    let out = scratch.path("labels.npy").display().to_string();
+    let command = ["dbscan", &points, "--eps", "1", "--min-samples", "2", "--json", "-"];
+    let output = run(command);
+    assert!(output.stdout.contains("\"written\": []") && !output.stderr.contains("written: "), "{}", output.stderr);
+    let output = run([&command[..], &["--out", &out]].concat());
+    assert!(output.stdout.contains(&format!("\"written\": [\n    \"{out}\"\n  ]")), "{}", output.stdout);
+    assert!(output.stderr.ends_with(&format!("\nwritten: {out}\n")), "{}", output.stderr);
 }
 
 /// All commands word a missing file alike.
