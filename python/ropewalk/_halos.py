@@ -116,8 +116,8 @@ def halos(
         Peculiar velocities, required for mean velocities, velocity dispersions, spins, and ``AdaptaHOP(unbind=True)``.
 
     masses : float or array of shape (n,), optional
-        The mass of each particle, or one mass for all. Without masses, particles are counted instead, and overdensities are not
-        available.
+        The mass of each particle, or one mass for all, also for a file or a `Snapshot` without masses. Without masses, particles are
+        counted instead, and overdensities are not available.
 
     ids : array of unsigned integers of shape (n,), optional
         The ids of the particles. Default: their indices.
@@ -229,7 +229,8 @@ def halos(
     Notes
     -----
     Friends of friends: Davis et al. 1985. Centres of mass are computed across the periodic boundary. Sums are 64-bit, so the rows are
-    the same for any number of threads. Data of a snapshot are not copied. Masses and ids in arrays are copied, 8 bytes each.
+    the same for any number of threads. Data of a snapshot are copied only if masses are given for it. Masses and ids in arrays are
+    copied, 8 bytes each.
 
     Examples
     --------
@@ -322,24 +323,32 @@ def _of_arrays(positions: ArrayLike, fields: _Fields, arguments: dict[str, Any])
     v = None if velocities is None else points(velocities, "velocities")
     if v is not None and v.shape != x.shape:
         raise ValueError(f"velocities has the shape {v.shape}; it must be that of the positions, {x.shape}")
-    m: float | NDArray[np.float64] | None
+    return _native.halos_of_arrays(x, v, _masses(masses, n), _ids(ids, n), arguments)
+
+
+def _masses(masses: ArrayLike | None, n: int) -> float | NDArray[np.float64] | None:
+    """Returns one mass for all of `n` particles, or the mass of each."""
     if masses is None:
-        m = None
-    elif np.ndim(masses) == 0:
-        m = real(cast("SupportsFloat", masses), "masses")
-        if not 0 <= m < np.inf:
-            raise ValueError(f"masses is {m}; it must be finite and not negative")
-    else:
-        m = vector(masses, n, "masses")
-    return _native.halos_of_arrays(x, v, m, _ids(ids, n), arguments)
+        return None
+    if np.ndim(masses) > 0:
+        return vector(masses, n, "masses")
+    mass = real(cast("SupportsFloat", masses), "masses")
+    if not 0 <= mass < np.inf:
+        raise ValueError(f"masses is {mass}; it must be finite and not negative")
+    return mass
 
 
 def _of_snapshot(
     snapshot: Snapshot, fields: _Fields, attach: list[int] | None, arguments: dict[str, Any]
 ) -> _NativeResult:
+    takes_masses = "masses" not in snapshot
     for name, value in fields._asdict().items():
-        if value is not None:
-            raise ValueError(f"{name} is given, but a snapshot has its own; to use others, pass arrays: halos(snapshot.positions, {name}=..)")
+        if value is not None and not (name == "masses" and takes_masses):
+            why = "a snapshot has its own" if name in snapshot else "positions are a snapshot"
+            raise ValueError(f"{name} is given, but {why}; to use others, pass arrays: halos(snapshot.positions, {name}=..)")
+    if fields.masses is not None and snapshot._settings["subsample"] is not None:
+        raise ValueError("masses: not with subsample, which changes the mass of a particle")
+    masses = None if fields.masses is None else _masses(fields.masses, len(snapshot))
     # Conversion to peculiar velocities happens during reading, so that redshift and velocity unit must be given there.
     universe = arguments["universe"]
     z = universe["redshift"]
@@ -347,14 +356,14 @@ def _of_snapshot(
         name = "redshift" if universe["velocity_unit"] is None else "velocity_unit"
         raise ValueError(f"{name}: velocities are converted when they are read; specify it when reading: read_snapshot(path, {name}=..)")
     if attach and arguments["finder"] == "adaptahop":
-        raise ValueError('attach is for finder="fof" or "hop"; the finder is AdaptaHOP')
+        raise ValueError('attach is for finder="fof" or "hop"; leave it out for AdaptaHOP, and other types count in spheres and profiles')
     if attach is None:
         counts_in_spheres = arguments["finder"] != "adaptahop" or arguments["overdensities"] or arguments["profiles"]
         attach = snapshot._unread_types() if counts_in_spheres else []
     if snapshot._settings["single_part"] and arguments["eps"] is None and (arguments["finder"] == "fof" or (arguments["finder"] == "hop" and attach)):
         raise ValueError("single_part: the mean separation depends on the particles of all files; give the linking length as eps")
     others = snapshot._others(attach, arguments["n_jobs"], bool(arguments["overdensities"])) if attach else None
-    return _native.halos_of_particles(snapshot._whole(arguments["n_jobs"]), others, str(snapshot.path), arguments)
+    return _native.halos_of_particles(snapshot._whole(arguments["n_jobs"]), masses, others, str(snapshot.path), arguments)
 
 
 def _device(positions: object, device: str | None) -> int | None:

@@ -21,6 +21,14 @@ pub fn exception(error: Error) -> PyErr {
     }
 }
 
+/// Returns a message with the arguments to give. Some messages end with the advice to specify units, without arguments.
+pub fn advised(sentence: &str, arguments: &str) -> String {
+    match sentence.strip_suffix("specify the units") {
+        Some(start) => format!("{start}give {arguments}"),
+        None => format!("{sentence}; give {arguments}"),
+    }
+}
+
 /// Returns an error for a name that the Python side should have rejected.
 pub fn unknown<T>(parameter: &str, name: &str) -> ropewalk::Result<T> {
     Err(Error::new(ErrorKind::Internal, format!("internal error: unknown {parameter} {name:?}")))

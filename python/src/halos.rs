@@ -17,7 +17,7 @@ use ropewalk_table::columns::{Column, Meta, Values, meta_in_units};
 use crate::arrays::Rows;
 use crate::borrowed::borrowed_array;
 use crate::calls::run;
-use crate::errors::exception;
+use crate::errors::{advised, exception};
 use crate::halo_figures::HaloFigures;
 use crate::halo_options::HaloArguments;
 use crate::indices::narrow;
@@ -359,7 +359,7 @@ fn refused(error: Error) -> PyErr {
         (ErrorKind::Missing, Some("redshift")) => "redshift",
         _ => return exception(error),
     };
-    pyo3::exceptions::PyValueError::new_err(format!("{error}; give {give}"))
+    pyo3::exceptions::PyValueError::new_err(advised(&error.to_string(), give))
 }
 
 fn halos(py: Python<'_>, input: &Input<'_>, arguments: &HaloArguments) -> PyResult<Catalog> {
@@ -381,6 +381,25 @@ pub enum Mass<'py> {
     Equal(f64),
 }
 
+impl Mass<'_> {
+    /// Adds the masses to a snapshot. The mass of all matter is known if the file has no other particle types.
+    fn add_to(self, py: Python<'_>, snapshot: &mut Snapshot) -> PyResult<()> {
+        let n = snapshot.points.len() as f64;
+        let (masses, matter) = match self {
+            Self::Equal(mass) => (Masses::Equal(mass), mass * n),
+            Self::Each(array) => {
+                let values = array.as_slice()?;
+                let masses = run(py, Some(1), || Ok(copy_of(values)))?;
+                let matter = masses.iter().sum();
+                (Masses::Each(masses), matter)
+            }
+        };
+        snapshot.masses = masses;
+        snapshot.matter = (snapshot.file_types.len() < 2).then_some(matter);
+        Ok(())
+    }
+}
+
 /// Finds the halos of particles in arrays.
 #[pyfunction]
 #[pyo3(signature = (positions, velocities, masses, ids, arguments))]
@@ -392,36 +411,35 @@ pub fn halos_of_arrays(
     ids: Option<PyReadonlyArray1<'_, u64>>,
     arguments: HaloArguments,
 ) -> PyResult<Catalog> {
-    let each = match &masses {
-        Some(Mass::Each(masses)) => Some(masses.as_slice()?),
-        _ => None,
-    };
     let ids = ids.as_ref().map(|ids| ids.as_slice()).transpose()?;
-    let (own_masses, own_ids) = run(py, Some(1), || Ok((each.map(copy_of), ids.map(copy_of))))?;
+    let own_ids = run(py, Some(1), || Ok(ids.map(copy_of)))?;
     let mut snapshot = Snapshot::new(positions.0);
     snapshot.velocities = velocities.map(|rows| rows.0);
-    (snapshot.masses, snapshot.matter) = match (masses, own_masses) {
-        (Some(Mass::Equal(mass)), _) => (Masses::Equal(mass), Some(mass * snapshot.points.len() as f64)),
-        (_, Some(masses)) => {
-            let matter = masses.iter().sum();
-            (Masses::Each(masses), Some(matter))
-        }
-        _ => (Masses::Unknown, None),
-    };
+    if let Some(masses) = masses {
+        masses.add_to(py, &mut snapshot)?;
+    }
     snapshot.ids = own_ids;
     halos(py, &Input { snapshot: &snapshot, others: None, name: None }, &arguments)
 }
 
-/// Finds the halos of particles that were read. `others` are attached to them, and `name` is the name of the file.
+/// Finds the halos of particles that were read. `masses` are those of a file without masses, `others` are attached to
+/// the particles, and `name` is the name of the file.
 #[pyfunction]
-#[pyo3(signature = (particles, others, name, arguments))]
+#[pyo3(signature = (particles, masses, others, name, arguments))]
 pub fn halos_of_particles(
     py: Python<'_>,
     particles: &Bound<'_, Particles>,
+    masses: Option<Mass<'_>>,
     others: Option<&Bound<'_, Particles>>,
     name: &str,
     arguments: HaloArguments,
 ) -> PyResult<Catalog> {
+    let read = &particles.get().snapshot;
+    let mut own = None;
+    if let Some(masses) = masses {
+        masses.add_to(py, own.insert(run(py, Some(1), || Ok(read.clone()))?))?;
+    }
+    let snapshot = own.as_ref().unwrap_or(read);
     let others = others.map(|others| &others.get().snapshot);
-    halos(py, &Input { snapshot: &particles.get().snapshot, others, name: Some(name) }, &arguments)
+    halos(py, &Input { snapshot, others, name: Some(name) }, &arguments)
 }

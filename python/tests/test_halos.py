@@ -15,6 +15,7 @@ from ropewalk import HOP, AdaptaHOP, RopewalkWarning, _native, halos, read_snaps
 
 # The mass of each of 5000 particles in a box of 20 Mpc/h, in 1e10 Msun/h, for the mean matter density.
 MASS = 0.3 * 27.7536627 * 20**3 / 5000
+OVERDENSITY: dict[str, Any] = {"overdensities": "200c", "omega_m": 0.3}
 needs_data = pytest.mark.skipif(not P3M.is_file(), reason="data/p3m_64.gadget2 is not there")
 
 
@@ -163,7 +164,7 @@ def test_notes_are_warnings() -> None:
     "positions, arguments, error, match",
     [
         (np.zeros((5, 2)), {}, ValueError, "3"),
-        (np.zeros(5), {}, ValueError, "dimensions"),
+        (np.zeros(5), {}, ValueError, "positions has 1 dimension;"),
         (np.zeros((5, 3)), {"velocities": np.zeros((4, 3))}, ValueError, r"velocities has the shape \(4, 3\)"),
         (np.zeros((5, 3)), {"velocities": np.zeros((5, 2))}, ValueError, "velocities has the shape"),
         (np.eye(3), {"velocities": np.full((3, 3), np.nan), "eps": 2, "min_members": 2}, ValueError, "velocit.*0.*NaN"),
@@ -181,6 +182,7 @@ def test_notes_are_warnings() -> None:
         (np.eye(3), {"box_size": [1, 2, 3]}, TypeError, "box_size"),
         (np.eye(3), {"overdensities": "200c"}, ValueError, "give omega_m"),
         (np.eye(3), {"overdensities": "200c", "omega_m": 0.3}, ValueError, "give masses"),
+        (np.eye(3), {**OVERDENSITY, "masses": 1.0, "box_size": 4}, ValueError, ", or give length_unit and mass_unit$"),
         (np.eye(3), {"overdensities": "200c", "omega_m": 0.3, "masses": 1.0}, ValueError, "give length_unit and mass_unit"),
         (np.eye(3), {"overdensities": "300x"}, ValueError, "300x"),
         (np.eye(3), {"overdensities": ["200c", "200c"]}, ValueError, "twice"),

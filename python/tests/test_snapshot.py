@@ -300,10 +300,45 @@ def test_a_snapshot_brings_its_own(tmp_path: Path) -> None:
     snapshot = read_snapshot(SNAPSHOTS / "gadget2.hdf5", types=(1, 2))
     with pytest.raises(ValueError, match="masses is given, but a snapshot has its own"):
         halos(snapshot, masses=1.0)
+    bare = tmp_path / "bare.npy"
+    np.save(bare, np.eye(3))
+    with pytest.raises(ValueError, match=r"velocities is given, but positions are a snapshot; .* halos\(snapshot.positions, velocities="):
+        halos(bare, velocities=np.eye(3), eps=2, min_members=2)
     with pytest.raises(ValueError, match=r"read_snapshot\(path, velocity_unit="):
         halos(snapshot, velocity_unit="km/s")
     with pytest.raises(ValueError, match=r"read_snapshot\(path, redshift="):
         halos(snapshot, redshift=17.0)
+
+
+def test_masses_for_a_file_without_masses(tmp_path: Path) -> None:
+    bare = tmp_path / "bare.npy"
+    np.save(bare, np.array([[1.0, 5, 5], [1.5, 5, 5], [8, 5, 5]]))
+    options: dict[str, Any] = {"box_size": 10, "eps": 1, "min_members": 2}
+    for source in (bare, read_snapshot(bare)):
+        catalog = halos(source, masses=2.5, **options)
+        assert catalog["fof_halo_mass"].tolist() == [5.0] and catalog.meta["particle_mass"] == 2.5
+        assert halos(source, masses=[2.5, 1.5, 7.0], **options)["fof_halo_mass"].tolist() == [4.0]
+    with pytest.raises(ValueError, match="masses is -1"):
+        halos(bare, masses=-1, **options)
+    with pytest.raises(ValueError, match=r"masses has the shape \(2,\)"):
+        halos(bare, masses=[1.0, 2.0], **options)
+    with pytest.raises(ValueError, match="masses: not with subsample"):
+        halos(read_snapshot(bare, subsample=0.5), masses=2.5, **options)
+
+
+def test_types_without_particles() -> None:
+    with pytest.raises(ValueError, match=r"gadget2.hdf5: has no particles of type 4; types present: .*1 \(\d+\), 2 \(\d+\)"):
+        read_snapshot(SNAPSHOTS / "gadget2.hdf5", types=(1, "stars"))
+
+
+@needs_data
+def test_another_box_than_that_of_the_file() -> None:
+    """The note of the program is a warning here."""
+    snapshot = read_snapshot(P3M, subsample=0.05)
+    with pytest.warns(RopewalkWarning, match="the side of the box is 64 as specified, but 32 in the file"):
+        catalog = halos(snapshot, box_size=64)
+    assert any("as specified" in note for note in catalog.notes)
+    assert not any("as specified" in note for note in halos(snapshot, box_size=32).notes)
 
 
 def test_several_threads(reads: list[tuple[str, ...]]) -> None:

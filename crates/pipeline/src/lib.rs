@@ -196,6 +196,7 @@ impl<'a> Pipeline<'a> {
             notes.extend(meta::notes_on_ids(self, sets).into_iter().map(Note::SomeIds));
         }
         notes.extend(sets.in_spheres_sentence(options.finder.column_prefix()).map(Note::TypesInSpheres));
+        notes.extend(meta::other_box(self).map(Note::OtherBox));
         notes.extend(self.filling_sentence().map(Note::PartOfVolume));
         notes.extend(self.filling_unknown().map(Note::FillingUnknown));
         notes.extend(self.contamination_sentence().map(Note::NoContamination));

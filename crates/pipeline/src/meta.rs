@@ -3,6 +3,7 @@
 use std::fmt;
 
 use ropewalk::halo::{Centers, NoCenter};
+use ropewalk::internals::format::short;
 use ropewalk::units::Quantity;
 use ropewalk_io::Masses;
 use ropewalk_table::Catalog;
@@ -14,6 +15,9 @@ use crate::{Finder, ParticleSets, Pipeline};
 
 /// The note on masses that are counts.
 const COUNTS: &str = "the snapshot has no masses; masses are particle counts, without a unit, and are not converted";
+
+/// Sides of boxes that differ by this part of their length are equal: headers may have 32-bit floats.
+const SAME_BOX: f64 = 1e-6;
 
 /// A note for the user on the results. Its `Display` is a sentence.
 #[derive(Clone, Debug, PartialEq)]
@@ -43,6 +47,8 @@ pub enum Note {
     TypesNotRead(String),
     /// Types count in spheres and profiles only. The sentence lists the types of halos and their masses.
     TypesInSpheres(String),
+    /// The side of the box in the options differs from that of the file. The sentence has both.
+    OtherBox(String),
     /// The particles are only a part of the matter of their volume, as in zoom runs. The sentence describes the
     /// consequences.
     PartOfVolume(String),
@@ -70,6 +76,7 @@ impl fmt::Display for Note {
             Self::SomeIds(sentence)
             | Self::TypesNotRead(sentence)
             | Self::TypesInSpheres(sentence)
+            | Self::OtherBox(sentence)
             | Self::PartOfVolume(sentence)
             | Self::FillingUnknown(sentence)
             | Self::NoContamination(sentence) => f.write_str(sentence),
@@ -83,6 +90,16 @@ impl Pipeline<'_> {
     pub fn notes_on_ids(&self) -> Vec<String> {
         notes_on_ids(self, self.particle_sets())
     }
+}
+
+/// Returns a sentence if the side of the box in the options is not that of the file, up to rounding.
+pub(super) fn other_box(pipeline: &Pipeline<'_>) -> Option<String> {
+    let (given, of_file) = pipeline.options.box_size.zip(pipeline.whole.about.box_size)?;
+    let differs = (given - of_file).abs() > SAME_BOX * given.max(of_file);
+    let [given, of_file] = [given, of_file].map(short);
+    differs.then(|| {
+        format!("the side of the box is {given} as specified, but {of_file} in the file; the specified side is used")
+    })
 }
 
 /// Returns a note on halos without centres, if there are any.

@@ -186,6 +186,7 @@ fn check(args: &Args, rank: &Rank<'_>) -> Result<(), Failure> {
         (!args.linking_lengths.is_empty(), "--linking-lengths"),
         (particles.velocities.is_some(), "--velocities"),
         (particles.masses.is_some(), "--mass"),
+        (particles.particle_mass.is_some(), "--particle-mass"),
         (particles.ids.is_some(), "--ids"),
         (args.gallery > 0, "--gallery"),
         (args.group_catalog, "--group-catalog"),

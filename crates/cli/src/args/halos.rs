@@ -231,9 +231,9 @@ pub struct Halos {
     /// A device supports the centres mbp and mcp.
     ///
     /// Several devices, as cuda:0,1, share the particles of one snapshot, as processes do with --mpi. They support
-    /// friends of friends only, and not --linking-lengths, --gallery, --group-catalog, --velocities, --mass, --ids
-    /// and --catalog -. Files are byte for byte those of one device. The devices exchange data through host memory
-    /// and share the threads of the host.
+    /// friends of friends only, and not --linking-lengths, --gallery, --group-catalog, --velocities, --mass,
+    /// --particle-mass, --ids and --catalog -. Files are byte for byte those of one device. The devices exchange data
+    /// through host memory and share the threads of the host.
     ///
     /// With --mpi the ranks of one host take its devices in turn, from the given one on.
     #[arg(
@@ -253,8 +253,8 @@ pub struct Halos {
     /// Each process reads its part of the snapshot. Files are byte for byte those of one process. For --members, one
     /// process holds 16 bytes per member. Each process has one thread unless --threads is given.
     ///
-    /// Not with --finder adaptahop, --linking-lengths, --gallery, --group-catalog, --velocities, --mass, --ids and
-    /// --catalog -.
+    /// Not with --finder adaptahop, --linking-lengths, --gallery, --group-catalog, --velocities, --mass,
+    /// --particle-mass, --ids and --catalog -.
     #[arg(long, help_heading = "Running", hide = cfg!(not(feature = "mpi")))]
     pub mpi: bool,
 }
@@ -339,6 +339,18 @@ pub struct Particles {
     /// Masses of the particles
     #[arg(long = "mass", value_name = "FILE.npy", help_heading = "Particles")]
     pub masses: Option<PathBuf>,
+    /// Mass of every particle, in the unit of the snapshot
+    ///
+    /// For arrays and tables without masses. Not with --subsample.
+    #[arg(
+        long,
+        value_name = "M",
+        value_parser = number,
+        allow_negative_numbers = true,
+        conflicts_with = "masses",
+        help_heading = "Particles"
+    )]
+    pub particle_mass: Option<f64>,
     /// Ids of the particles
     #[arg(long, value_name = "FILE.npy", help_heading = "Particles")]
     pub ids: Option<PathBuf>,

@@ -21,6 +21,7 @@ pub struct Run {
 pub fn runs(args: &Args, out: &Path) -> Result<Vec<Run>, Failure> {
     check_finder(args)?;
     check_types(args)?;
+    check_particle_mass(&args.particles)?;
     if args.gallery > 0 {
         ropewalk_plot::check_gallery(args.gallery.into(), Picture::Gallery.style(args))
             .map_err(|error| format!("--gallery {}: {error} (--dpi)", args.gallery))?;
@@ -76,6 +77,18 @@ fn check_finder(args: &Args) -> Result<(), Failure> {
     }
     if (is_hop || is_adaptahop) && !args.linking_lengths.is_empty() {
         return Err("--linking-lengths requires --finder fof".into());
+    }
+    Ok(())
+}
+
+/// Refuses a mass of particles that is not positive and finite, and one beside `--subsample`, which changes masses.
+fn check_particle_mass(particles: &Particles) -> Result<(), Failure> {
+    let Some(mass) = particles.particle_mass else { return Ok(()) };
+    if !(mass > 0.0 && mass < f64::INFINITY) {
+        return Err(format!("--particle-mass must be positive and finite, got {mass}").into());
+    }
+    if particles.subsample.is_some() {
+        return Err("--particle-mass: not with --subsample, which changes the mass of a particle".into());
     }
     Ok(())
 }
@@ -173,12 +186,17 @@ pub fn refused(args: &Args, snapshot: &Path, error: &Error) -> Failure {
         _ if args.profiles > 0 => "--profiles",
         _ => "--unbind",
     };
+    // Some errors end with this advice, but name no option.
+    let advised = |options: &str| match error.to_string().strip_suffix("specify the units") {
+        Some(start) => format!("{by}: {start}give {options}").into(),
+        None => format!("{by}: {error}; give {options}").into(),
+    };
     match (error.kind(), error.parameter()) {
         (ErrorKind::Missing, Some("linking_length")) => format!("{error}; give --eps").into(),
         (ErrorKind::Missing, Some("omega_m")) => format!("{by}: {error}; give --omega-m").into(),
-        (ErrorKind::Missing, Some("units")) => format!("{by}: {error}; give --length-unit and --mass-unit").into(),
-        (ErrorKind::Missing, Some("length_unit")) => format!("{by}: {error}; give --length-unit").into(),
-        (ErrorKind::Missing, Some("mass_unit")) => format!("{by}: {error}; give --mass-unit").into(),
+        (ErrorKind::Missing, Some("units")) => advised("--length-unit and --mass-unit"),
+        (ErrorKind::Missing, Some("length_unit")) => advised("--length-unit"),
+        (ErrorKind::Missing, Some("mass_unit")) => advised("--mass-unit"),
         (ErrorKind::Missing, Some("h")) => format!("{by}: {error}; give --h").into(),
         (ErrorKind::Missing, Some("velocity_unit")) => format!("{by}: {error}; give --velocity-unit").into(),
         (ErrorKind::Missing, _) => format!("{by}: {error}").into(),

@@ -46,11 +46,16 @@ pub fn read(args: &Args, path: &Path, phases: &mut Phases) -> Result<Snapshot, F
         snapshot.velocities = Some(velocities);
         snapshot.units.velocity = args.universe.velocity_unit.or(snapshot.units.velocity);
     }
+    // If the file has other types, their masses and so the mass of all matter are not known.
+    let is_all = snapshot.file_types.len() < 2;
     if let Some(file) = &particles.masses {
         let masses = input::values("--mass", file, n, &mut snapshot.notes)?;
-        // If the file has other types, their masses and so the mass of all matter are not known.
-        snapshot.matter = (snapshot.file_types.len() < 2).then(|| masses.iter().sum());
+        snapshot.matter = is_all.then(|| masses.iter().sum());
         snapshot.masses = Masses::Each(masses);
+    }
+    if let Some(mass) = particles.particle_mass {
+        snapshot.matter = is_all.then_some(mass * n as f64);
+        snapshot.masses = Masses::Equal(mass);
     }
     if let Some(file) = &particles.ids {
         let ids = ropewalk_io::read_npy_u64(file)?;

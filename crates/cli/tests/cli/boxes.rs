@@ -23,7 +23,7 @@ fn a_box_that_is_too_small() {
         );
         // Points of a box with another origin fit, and are reported as wrapped.
         let printed = run(arguments("10")).success();
-        assert!(printed.contains("\nwrapped         1 points outside of the box from 0 to 10\n"), "{printed}");
+        assert!(printed.contains("\nwrapped         1 point outside of the box from 0 to 10\n"), "{printed}");
         let printed = run(arguments("11")).success();
         assert!(!printed.contains("wrapped"), "{printed}");
         // Rounding is tolerated.
@@ -75,12 +75,58 @@ fn a_box_of_the_file() {
     bytes[268..272].copy_from_slice(&33.5_f32.to_le_bytes());
     let file = scratch.write("drifted", &bytes);
     let printed = halos(&file, &scratch.path("out"), &[]).success();
-    assert!(printed.contains("\nwrapped         1 points outside of the box from 0 to 32\n"), "{printed}");
+    assert!(printed.contains("\nwrapped         1 point outside of the box from 0 to 32\n"), "{printed}");
     bytes[268..272].copy_from_slice(&32000_f32.to_le_bytes());
     let file = scratch.write("other", &bytes);
     let line = halos(&file, &scratch.path("out"), &[]).error();
     assert!(line.contains("the periodic box is 32") && line.contains("1 of 262,144"), "{line}");
     halos(&file, &scratch.path("out"), &["--open", "--eps", "0.1"]).success();
+}
+
+/// A box of the wrong size or unit is noted if the file names another one.
+#[test]
+fn another_box_than_that_of_the_file() {
+    let scratch = Scratch::new();
+    let report = |side: &str| {
+        let options = ["--subsample", "0.02", "--no-pictures", "--eps", "0.1", "--box", side];
+        halos(&sample(), &scratch.path("out"), &options).success()
+    };
+    for side in ["64", "32000"] {
+        let printed = report(side);
+        let note = format!("\nnote            the side of the box is {side} as specified, but 32 in the file;");
+        assert!(printed.contains(&note), "{printed}");
+    }
+    assert!(!report("32").contains("as specified, but"));
+}
+
+/// Longitude and latitude are coordinates of a plane, which a note says.
+#[test]
+fn longitudes_and_latitudes() {
+    let scratch = Scratch::new();
+    let file = scratch.write("sky.csv", "lon,lat\n179.95,0\n-179.95,0\n10,20\n").display().to_string();
+    let command = ["dbscan", &file, "--eps", "0.2", "--min-samples", "2"];
+    let note =
+        "lon and lat are treated as coordinates of a plane; for angles on the sphere convert them to unit vectors";
+    for metric in [&[][..], &["--metric", "euclidean"]] {
+        let printed = run([&command[..], metric].concat()).success();
+        assert!(printed.contains(note) && printed.contains("\nclusters        0\n"), "{printed}");
+    }
+    let plane = scratch.write("plane.csv", "x,y\n1,0\n2,0\n").display().to_string();
+    assert!(!run(["kdist", &plane, "--k", "1"]).success().contains("sphere"));
+    let line = |metric: &str| run([&command[..], &["--metric", metric]].concat()).line();
+    let said = line("haversine");
+    assert!(said.contains("'--metric <METRIC>'") && said.contains("unit vectors x, y, z"), "{said}");
+    assert!(line("manhattan").contains("scikit-learn"));
+    assert!(!run(["dbscan", "--help"]).success().contains("--metric"));
+    // The way out: the distance of unit vectors is 2 sin(a / 2) at the angle a.
+    let vectors: String = [(179.95_f64, 0.0_f64), (-179.95, 0.0), (10.0, 20.0)]
+        .map(|(lon, lat)| (lon.to_radians(), lat.to_radians()))
+        .map(|(lon, lat)| format!("{},{},{}\n", lat.cos() * lon.cos(), lat.cos() * lon.sin(), lat.sin()))
+        .concat();
+    let file = scratch.write("vectors.csv", format!("x,y,z\n{vectors}")).display().to_string();
+    let eps = (2.0 * (0.1_f64.to_radians()).sin()).to_string();
+    let printed = run(["dbscan", &file, "--eps", &eps, "--min-samples", "2"]).success();
+    assert!(printed.contains("\nclusters        1\n"), "{printed}");
 }
 
 #[test]

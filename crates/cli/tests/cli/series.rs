@@ -110,7 +110,18 @@ fn files_beside_an_array() {
     let row = text.lines().last().unwrap();
     // Tag, label, count, mass, centre, velocity.
     assert!(row.starts_with("1152921504606846976,0,2,4,0,0,0.375,2.5,0,0,"), "{row}");
+    // One mass for all particles.
+    let catalog = |options: &[&str]| {
+        series(&[&of("x.npy")], &scratch.path("equal"), &[options, &["--columns", "fof_halo_mass"]].concat()).success();
+        fs::read_to_string(scratch.path("equal/halos.ecsv")).unwrap().lines().last().unwrap().to_string()
+    };
+    assert_eq!(catalog(&["--particle-mass", "2.5"]), "5");
+    write_npy_f64(of("equal.npy"), &[2.5, 2.5, 2.5]).unwrap();
+    assert_eq!(catalog(&["--mass", &of("equal.npy")]), "5");
     let error = |options: &[&str]| series(&[&of("x.npy")], &scratch.path("other"), options).error();
+    assert!(error(&["--particle-mass", "-1"]).contains("--particle-mass must be positive and finite, got -1"));
+    assert!(error(&["--particle-mass", "2", "--subsample", "0.5"]).contains("--particle-mass: not with --subsample"));
+    assert_eq!(series(&[&of("x.npy")], &scratch.path("other"), &["--particle-mass", "2", "--mass", "m.npy"]).status, 2);
     assert!(error(&["--mass", &of("v.npy")]).contains("has 3 rows of 3 values; expected 3 rows of one value"));
     assert!(error(&["--velocities", &of("m.npy")]).contains("--velocities"));
     assert!(error(&["--ids", &of("m.npy")]).contains("ids must be integers"));

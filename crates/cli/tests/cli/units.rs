@@ -204,6 +204,7 @@ fn what_does_not_fit_is_refused() {
             .all(|part| refused.contains(part)),
         "{refused}"
     );
+    assert!(refused.ends_with("the masses, or give --length-unit and --mass-unit"), "{refused}");
     // Halos alone need no units; the report says that they are unknown.
     let report = halos(&path, &scratch.path("out"), &[]).success();
     assert!(report.contains("the units of lengths and masses are not known"), "{report}");
