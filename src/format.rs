@@ -41,6 +41,11 @@ pub fn grouped(n: u64) -> String {
     text
 }
 
+/// Formats a number of things, whose name has a plural with an s: "1 point", "2,000 points".
+pub fn counted(n: u64, noun: &str) -> String {
+    format!("{} {noun}{}", grouped(n), if n == 1 { "" } else { "s" })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -53,6 +58,7 @@ mod tests {
         assert_eq!([0.0, 1234.5, 999_999.0, 0.000_123_45].map(|x| significant(x, 3)), ["0", "1230", "1e6", "0.000123"]);
         assert_eq!([percent(1.0, 8.0), percent(0.0, 3.0)], ["12.5%", "0.0%"]);
         assert_eq!([0.0, 4e-4, 0.001, 1.0].map(share_in_percent), ["0.0%", "less than 0.1%", "0.1%", "100.0%"]);
+        assert_eq!([0, 1, 2000].map(|n| counted(n, "point")), ["0 points", "1 point", "2,000 points"]);
         assert_eq!([1, 999, 1000, 1_234_567].map(grouped), ["1", "999", "1,000", "1,234,567"]);
     }
 }

@@ -28,7 +28,7 @@ pub mod distributed {
 }
 
 pub mod format {
-    pub use crate::format::{grouped, percent, share_in_percent, short, significant};
+    pub use crate::format::{counted, grouped, percent, share_in_percent, short, significant};
 }
 
 pub mod halo {

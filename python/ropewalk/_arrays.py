@@ -21,7 +21,8 @@ def points(x: ArrayLike, name: str = "X") -> Floats:
     array = numbers(x, name)
     if array.ndim != 2:
         hint = "; reshape it to (n, 1) if it is one coordinate of n points" if array.ndim == 1 else ""
-        raise ValueError(f"{name} has {array.ndim} dimensions; points must be a two-dimensional array, (points, coordinates){hint}")
+        dimensions = "1 dimension" if array.ndim == 1 else f"{array.ndim} dimensions"
+        raise ValueError(f"{name} has {dimensions}; points must be a two-dimensional array, (points, coordinates){hint}")
     return array
 
 

@@ -110,4 +110,9 @@ def read_snapshot(
         "velocity_unit": velocity_unit,
     }
     _progress.check(progress)
-    return Snapshot(os.fsdecode(path), settings, threads(n_jobs), progress)
+    snapshot = Snapshot(os.fsdecode(path), settings, threads(n_jobs), progress)
+    counts = {kind.particle_type: kind.count for kind in snapshot.types if kind.particle_type is not None and kind.count > 0}
+    if absent := [kind for kind in settings["types"] if counts and kind not in counts]:
+        present = ", ".join(f"{kind} ({count})" for kind, count in counts.items())
+        raise ValueError(f"{snapshot.path}: has no particles of type {absent[0]}; types present: {present}")
+    return snapshot

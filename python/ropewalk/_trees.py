@@ -98,6 +98,13 @@ class SpanningTree(_Edges):
         """Returns the merges of single linkage in the format of the function `linkage`."""
         return self._tree.linkage(self._n_jobs)
 
+    def __repr__(self) -> str:
+        """Returns the number of points and the range of weights; the edges are in `edges`."""
+        if not isinstance(self.weights, np.ndarray) or len(self.weights) == 0:
+            return f"SpanningTree({len(self.edges)} edges)"
+        low, high = (f"{self.weights[at]:.5g}" for at in (0, -1))
+        return f"SpanningTree({self.n_points} points, {len(self.edges)} edges, weights {low} to {high})"
+
     def _repr_html_(self) -> str:
         """Returns the number of points and the range of weights as an HTML table for notebooks."""
         head = f"SpanningTree of {self.n_points} points"

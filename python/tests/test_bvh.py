@@ -307,7 +307,7 @@ BAD = np.where(np.arange(12).reshape(4, 3) == 7, np.nan, 0.0)
         (lambda: Bvh(np.zeros((4, 1))).nearest(np.zeros(4), 1), ValueError, r"reshape it to \(m, 1\)"),
         (lambda: Bvh(np.zeros((4, 0))), ValueError, "1 to 10"),
         (lambda: Bvh(np.zeros((4, 11))), ValueError, "1 to 10"),
-        (lambda: Bvh(np.zeros(4)), ValueError, "points has 1 dimensions"),
+        (lambda: Bvh(np.zeros(4)), ValueError, "points has 1 dimension;"),
         (lambda: Bvh(POINTS, 0.0), ValueError, "box"),
         (lambda: Bvh(POINTS, [1.0, 2.0]), ValueError, "box_size has 2 sides"),
         (lambda: Bvh(POINTS, np.nan), ValueError, "box"),

@@ -332,9 +332,9 @@ def test_on_a_device_ties_are_removed_together(there):
 
 @pytest.mark.parametrize("make", [lambda: DBSCAN(), lambda: HDBSCAN(), lambda: FriendsOfFriends(0.1), lambda: HOP(80.0)])
 def test_on_a_device_points_have_two_dimensions(make, there):
-    with pytest.raises(ValueError, match="Expected a 2-dimensional array X, got one of 1 dimensions"):
+    with pytest.raises(ValueError, match="Expected a 2-dimensional array X, got one of 1 dimension instead"):
         make().fit(Elsewhere(9))
-    with pytest.raises(ValueError, match="Expected a 2-dimensional array X, got one of 1 dimensions"):
+    with pytest.raises(ValueError, match="Expected a 2-dimensional array X, got one of 1 dimension instead"):
         ropewalk.hop(Elsewhere(9), 80.0)
 
 

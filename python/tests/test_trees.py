@@ -190,7 +190,7 @@ BAD = np.where(np.arange(12).reshape(4, 3) == 7, np.nan, 0.0)
         (lambda: minimum_spanning_tree(POINTS, n_jobs=0), ValueError, "n_jobs is 0"),
         (lambda: minimum_spanning_tree(POINTS, device="tpu"), ValueError, "device is 'tpu'"),
         (lambda: minimum_spanning_tree(np.zeros((4, 11))), ValueError, "1 to 10"),
-        (lambda: minimum_spanning_tree(np.zeros(4)), ValueError, "X has 1 dimensions"),
+        (lambda: minimum_spanning_tree(np.zeros(4)), ValueError, "X has 1 dimension;"),
         (lambda: minimum_spanning_tree(POINTS).cut(-1.0), ValueError, "length is -1"),
         (lambda: minimum_spanning_tree(POINTS).cut(np.nan), ValueError, "length is NaN"),
         (lambda: minimum_spanning_tree(POINTS).cut_into(0), ValueError, "n_clusters is 0"),
@@ -210,3 +210,9 @@ def test_trees_of_two_arrays():
         tree.cut(1.0)
     with pytest.raises(RuntimeError, match="was found on a device"):
         ropewalk.SpanningTree("there", "there").cut(1.0)
+
+
+def test_a_tree_is_described_without_its_edges() -> None:
+    tree = minimum_spanning_tree(np.array([[0.0], [1.0], [9.0], [3.0]]))
+    assert repr(tree) == "SpanningTree(4 points, 3 edges, weights 1 to 6)"
+    assert repr(minimum_spanning_tree(np.zeros((1, 2)))) == "SpanningTree(0 edges)"

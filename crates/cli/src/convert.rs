@@ -8,7 +8,7 @@ use super::input::{self, STANDARD_INPUT};
 use super::outputs::Outputs;
 use super::phases::Phases;
 use super::stdout::{Closed, is_closed_pipe, print_beside, shown};
-use super::text::grouped;
+use super::text::counted;
 use super::threads::start_threads;
 
 pub fn run(args: &Args) -> Result<String, Failure> {
@@ -64,8 +64,8 @@ pub fn run(args: &Args) -> Result<String, Failure> {
 }
 
 fn report(args: &Args, snapshot: &Snapshot, format: SnapshotFormat) -> String {
-    let (n, from) = (grouped(snapshot.points.len() as u64), args.input.display());
-    let mut report = format!("{n} particles of {from} ({}) are in {} ({format})\n", snapshot.format, shown(&args.out));
+    let (particles, from) = (counted(snapshot.points.len() as u64, "particle"), args.input.display());
+    let mut report = format!("{particles} of {from} ({}) are in {} ({format})\n", snapshot.format, shown(&args.out));
     for note in &snapshot.notes {
         report += &format!("note: {note}\n");
     }

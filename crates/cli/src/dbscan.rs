@@ -20,7 +20,7 @@ use super::labelled::LabelsFile;
 use super::outputs::{Outputs, plot_format};
 use super::phases::Phases;
 use super::summary::Summary;
-use super::text::{grouped, share, short};
+use super::text::{counted, grouped, share, short};
 use super::threads::start_threads;
 
 pub fn run(args: &Args) -> Result<String, Failure> {
@@ -75,7 +75,7 @@ pub fn run(args: &Args) -> Result<String, Failure> {
     let border = if args.star { "0; with --star they are noise".into() } else { share(counts.border, counts.points) };
     summary.both("border", border, if args.star { 0 } else { counts.border });
     summary.both("noise", share(counts.noise, counts.points), counts.noise);
-    summary.both("largest", format!("{} points", grouped(counts.largest)), counts.largest);
+    summary.both("largest", counted(counts.largest, "point"), counts.largest);
     if args.out.is_none() && args.plot.is_none() {
         summary.line(
             "written",

@@ -4,6 +4,7 @@ use ropewalk_io::{Points, Table};
 use ropewalk_table::points::extent::Extent;
 
 use super::failure::Failure;
+use super::text::counted;
 
 /// The centres of cells between two corners. The last axis varies fastest.
 #[derive(Clone, Debug, PartialEq)]
@@ -22,10 +23,9 @@ impl Grid {
             [all] => vec![*all; dim],
             each if each.len() == dim => each.to_vec(),
             each => {
-                let (n, example) = (each.len(), vec!["100"; dim].join("x"));
-                return Err(
-                    format!("--grid has {n} numbers, but points have {dim} dimensions; use --grid {example}").into()
-                );
+                let (numbers, example) = (counted(each.len() as u64, "number"), vec!["100"; dim].join("x"));
+                let dimensions = counted(dim as u64, "dimension");
+                return Err(format!("--grid has {numbers}, but points have {dimensions}; use --grid {example}").into());
             }
         };
         let (lo, hi) = match period {

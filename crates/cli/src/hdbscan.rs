@@ -23,7 +23,7 @@ use super::labelled::LabelsFile;
 use super::outputs::{Column, Outputs, picture_format, plot_format, write_csv};
 use super::phases::Phases;
 use super::summary::Summary;
-use super::text::{grouped, share};
+use super::text::{counted, grouped, share};
 use super::threads::start_threads;
 
 pub fn run(args: &Args) -> Result<String, Failure> {
@@ -102,7 +102,7 @@ pub fn run(args: &Args) -> Result<String, Failure> {
     summary.both("min_samples", grouped(samples as u64), samples);
     summary.both("clusters", grouped(labels.n_clusters() as u64), labels.n_clusters());
     summary.both("noise", share(noise, n), noise);
-    summary.both("largest", format!("{} points", grouped(largest as u64)), largest);
+    summary.both("largest", counted(largest as u64, "point"), largest);
     if targets.iter().all(|target| args.points.json.as_deref() == Some(*target)) {
         summary.line(
             "written",

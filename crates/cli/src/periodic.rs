@@ -3,7 +3,7 @@
 use ropewalk_io::Points;
 
 use super::failure::Failure;
-use super::text::{grouped, short};
+use super::text::{counted, short};
 
 /// Returns the number of points outside of the periodic box `[0, side]`, which will be wrapped into it; 0 without a
 /// box. `file_box` is the side that the file names.
@@ -18,5 +18,5 @@ pub fn wrapped(points: &Points, side: Option<f64>, file_box: Option<f64>) -> Res
 
 /// Describes points outside of the box for the report.
 pub fn sentence(outside: u64, side: f64) -> String {
-    format!("{} points outside of the box from 0 to {}", grouped(outside), short(side))
+    format!("{} outside of the box from 0 to {}", counted(outside, "point"), short(side))
 }

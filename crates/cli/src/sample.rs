@@ -7,7 +7,7 @@ use super::args::{Sample as Args, SampleFormat};
 use super::failure::Failure;
 use super::outputs::{Column, Outputs, write_csv};
 use super::stdout::{Closed, is_closed_pipe, print_beside, shown};
-use super::text::grouped;
+use super::text::counted;
 use super::threads::start_threads;
 
 pub fn run(args: &Args) -> Result<String, Failure> {
@@ -30,7 +30,7 @@ pub fn run(args: &Args) -> Result<String, Failure> {
         })?;
         outputs.commit()?;
     }
-    let report = format!("{} points of {sample} are in {}\n", grouped(n as u64), shown(&args.out));
+    let report = format!("{} of {sample} are in {}\n", counted(n as u64, "point"), shown(&args.out));
     if args.out.as_os_str() == "-" {
         print_beside(&report);
         return Ok(String::new());

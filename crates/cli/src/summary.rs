@@ -107,13 +107,16 @@ impl Summary {
         targets: &[&Path],
         json: Option<&PathBuf>,
     ) -> Result<String, Failure> {
-        self.finish(phases, targets);
+        // A summary on standard output is not a file.
+        let is_file = |target: &&&Path| target.as_os_str() != "-" || json.is_none_or(|json| json.as_path() != **target);
+        let files: Vec<&Path> = targets.iter().filter(is_file).copied().collect();
+        self.finish(phases, &files);
         if let Some(path) = json {
             let bytes = self.json()?;
             outputs.write(path, |out| out.write_all(&bytes))?;
         }
         let committed = outputs.commit()?;
-        self.text += &written(targets);
+        self.text += &written(&files);
         Ok(committed.report(self.text))
     }
 

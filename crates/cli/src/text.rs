@@ -1,6 +1,6 @@
 //! Formatting of numbers in summaries.
 
-pub use ropewalk::internals::format::{grouped, percent, short};
+pub use ropewalk::internals::format::{counted, grouped, percent, short};
 
 /// Formats a number of points and its percentage of all `points`.
 pub fn share(count: u64, points: u64) -> String {

@@ -1,5 +1,6 @@
 //! `ropewalk emst` and `ropewalk linkage`: write spanning trees and dendrograms.
 
+use std::io::Write as _;
 use std::path::Path;
 
 use ropewalk::MinimumSpanningTree;
@@ -75,10 +76,19 @@ pub fn linkage(args: &Linkage) -> Result<String, Failure> {
             let [a, b] = merge.clusters.map(f64::from);
             [a, b, merge.height, f64::from(merge.size)]
         };
-        let rows: Vec<f64> = dendrogram.merges().iter().flat_map(row).collect();
         outputs.write(&args.out, |out| match column {
-            Column::Npy => Ok::<_, Failure>(ropewalk_io::write_npy_to(out, &Points::F64(Table::new(4, rows)?))?),
-            Column::Csv => write_csv(out, &["a", "b", "height", "size"], &rows),
+            Column::Npy => {
+                let rows: Vec<f64> = dendrogram.merges().iter().flat_map(row).collect();
+                Ok::<_, Failure>(ropewalk_io::write_npy_to(out, &Points::F64(Table::new(4, rows)?))?)
+            }
+            Column::Csv => {
+                writeln!(out, "a,b,height,size")?;
+                for merge in dendrogram.merges() {
+                    let [a, b] = merge.clusters;
+                    writeln!(out, "{a},{b},{:?},{}", merge.height, merge.size)?;
+                }
+                Ok(())
+            }
         })
     })?;
     about(&args.spanned, &read).close(&phases, outputs, &targets, args.spanned.points.json.as_ref())

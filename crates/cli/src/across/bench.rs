@@ -27,7 +27,7 @@ use crate::failure::Failure;
 use crate::memory::MEMORY;
 use crate::periodic;
 use crate::stdout::print;
-use crate::text::{grouped, short};
+use crate::text::{counted, short};
 
 /// The operations that can be timed on the CPU.
 const OPERATIONS: [&str; 5] = ["build", "range_count", "knn", "fof", "dbscan_densebox"];
@@ -57,7 +57,9 @@ pub fn run(args: &Args, rank: &Rank<'_>) -> Result<Option<String>, Failure> {
     }
     let measured =
         with_rows!(&points, f32 [2, 3], f64 [2, 3], rows => measure(args, rank, &points, rows, first, &notes));
-    measured.unwrap_or_else(|| Err(format!("points have {} dimensions; bench requires 2 or 3", points.dim()).into()))
+    measured.unwrap_or_else(|| {
+        Err(format!("points have {}; bench requires 2 or 3", counted(points.dim() as u64, "dimension")).into())
+    })
 }
 
 /// Returns this rank's part of a generated point set and the index of its first point. Each rank generates all
@@ -83,14 +85,15 @@ fn measure<S: Coordinate, const D: usize>(
     let Some(eps) = args.eps else {
         return Err(format!("--eps is required with {}", rank.option()).into());
     };
-    let threads = rayon::current_num_threads();
+    let threads = counted(rayon::current_num_threads() as u64, "thread");
+    let n_ranks = counted(ranks.size() as u64, "rank");
     let shared = match rank.devices {
-        Some(devices) => format!("{} ranks on {devices} that share {threads} threads", ranks.size()),
-        None => format!("{} ranks of {threads} threads", ranks.size()),
+        Some(devices) => format!("{n_ranks} on {devices} that share {threads}"),
+        None => format!("{n_ranks} of {threads}"),
     };
     let mut report = format!(
-        "{} points, {D} dimensions of {} bits, eps {}, min_samples {}, k {}, {}, {shared}\n\n",
-        grouped(all[0]),
+        "{}, {D} dimensions of {} bits, eps {}, min_samples {}, k {}, {}, {shared}\n\n",
+        counted(all[0], "point"),
         8 * size_of::<S>(),
         short(eps),
         args.min_samples,

@@ -31,7 +31,7 @@ use crate::option_names;
 use crate::outputs::Outputs;
 use crate::periodic;
 use crate::stdout::print;
-use crate::text::{grouped, short};
+use crate::text::{counted, short};
 
 /// Times operations on one device.
 pub fn run(args: &Args, device: Device) -> Result<String, Failure> {
@@ -50,8 +50,9 @@ pub fn run(args: &Args, device: Device) -> Result<String, Failure> {
     if let Some(side) = args.periodic.filter(|_| outside > 0) {
         notes.push(format!("wrapped: {}", periodic::sentence(outside, side)));
     }
-    with_rows!(&points, f32 [2, 3], f64 [2, 3], rows => measure(args, device, &points, rows, &notes))
-        .unwrap_or_else(|| Err(format!("points have {} dimensions; bench requires 2 or 3", points.dim()).into()))
+    with_rows!(&points, f32 [2, 3], f64 [2, 3], rows => measure(args, device, &points, rows, &notes)).unwrap_or_else(
+        || Err(format!("points have {}; bench requires 2 or 3", counted(points.dim() as u64, "dimension")).into()),
+    )
 }
 
 fn measure<S: Coordinate, const D: usize>(
@@ -79,13 +80,14 @@ fn measure<S: Coordinate, const D: usize>(
     let operations = args.ops.iter().map(|name| Operation::named(name)).collect::<Result<Vec<_>, _>>()?;
     let threads = rayon::current_num_threads();
     let mut report = format!(
-        "{} points, {D} dimensions of {} bits, eps {}, min_samples {}, k {}, {}, {threads} threads, {}\n\n",
-        grouped(points.len() as u64),
+        "{}, {D} dimensions of {} bits, eps {}, min_samples {}, k {}, {}, {}, {}\n\n",
+        counted(points.len() as u64, "point"),
         8 * size_of::<S>(),
         short(eps),
         args.min_samples,
         args.k,
         args.periodic.map_or("open".to_string(), |side| format!("periodic box of {}", short(side))),
+        counted(threads as u64, "thread"),
         args.device,
     );
     report.insert_str(0, &notes.iter().map(|note| format!("note: {note}\n")).collect::<String>());

@@ -14,7 +14,7 @@ use crate::output_units::{factor, mass_factor};
 use crate::outputs::{Committed, SUMMARY};
 use crate::periodic;
 use crate::summary::Summary;
-use crate::text::{grouped, short};
+use crate::text::{counted, grouped, short};
 use crate::universe::describe_matter;
 
 /// Returns the number of particles of each type.
@@ -178,7 +178,7 @@ pub fn halos(
         let [mass, total_mass] = [halo.mass, halo.total_mass].map(|mass| unit * mass);
         let is_attached = !pipeline.particle_sets().attached.is_empty();
         let total = if is_attached { format!(", {} with attached types", short(total_mass)) } else { String::new() };
-        summary.line("largest", format!("{} particles, mass {}{total}", grouped(halo.count as u64), short(mass)));
+        summary.line("largest", format!("{}, mass {}{total}", counted(halo.count as u64, "particle"), short(mass)));
         summary.value("largest_count", halo.count);
         summary.value("largest_mass", mass);
         if is_attached {

@@ -18,7 +18,7 @@ use super::failure::Failure;
 use super::outputs::{Outputs, PointsFormat, picture_format};
 use super::phases::Phases;
 use super::summary::Summary;
-use super::text::{grouped, short};
+use super::text::{counted, grouped, short};
 use super::threads::start_threads;
 
 /// The default degree of mls.
@@ -43,11 +43,12 @@ pub fn run(args: &Args) -> Result<String, Failure> {
     let Inputs { sources, outside, fields, targets: Targets { places, grid, outside: wrapped, .. } } = &inputs;
     let flat = grid.as_ref().filter(|grid| grid.cells.len() == 2);
     if plot.is_some() && (flat.is_none() || fields.columns != 1) {
-        let (dim, n) = (places.dim(), fields.columns);
+        let dimensions = counted(places.dim() as u64, "dimension");
+        let of_fields = counted(fields.columns as u64, "field");
         let what = if grid.is_none() {
             "there is no --grid".into()
         } else {
-            format!("the grid has {dim} dimensions and {n} fields")
+            format!("the grid has {dimensions} and {of_fields}")
         };
         return Err(format!("--plot: {what}; a map is of a grid in two dimensions and one field").into());
     }
@@ -62,7 +63,6 @@ pub fn run(args: &Args) -> Result<String, Failure> {
                     let shape = shape(&inputs);
                     Ok::<_, Failure>(ropewalk_io::write_npy_f64_shaped_to(file, &values, &shape)?)
                 }
-                PointsFormat::Npy => Ok(ropewalk_io::write_npy_f64_rows_to(file, &values, fields.columns)?),
                 PointsFormat::Table(format) => write_table(file, format, &inputs, &values),
             })
         })?;
@@ -93,11 +93,11 @@ pub fn run(args: &Args) -> Result<String, Failure> {
         let degree = args.degree.unwrap_or(DEGREE);
         summary.both("degree", degree.to_string(), degree);
         let lower = prepared.n_lower();
-        summary.both("lower degree", format!("{} targets", grouped(lower as u64)), lower);
+        summary.both("lower degree", counted(lower as u64, "target"), lower);
     }
     let alone = prepared.n_without_neighbors();
-    let whose = if args.method == Method::Scatter { "sources" } else { "targets" };
-    summary.both("no neighbours", format!("{} {whose}", grouped(alone as u64)), alone);
+    let whose = if args.method == Method::Scatter { "source" } else { "target" };
+    summary.both("no neighbours", counted(alone as u64, whose), alone);
     summary.close(&phases, outputs, &targets, args.points.json.as_ref())
 }
 

@@ -168,7 +168,7 @@ fn bench_prints_notes_on_its_file() {
     let printed = run([&["bench", &file][..], &options].concat()).success();
     let notes: Vec<&str> = printed.lines().take_while(|line| line.starts_with("note: ")).collect();
     assert!(notes.len() == 2 && notes[0].contains("name"), "{printed}");
-    assert_eq!(notes[1], "note: wrapped: 1 points outside of the box from 0 to 10");
+    assert_eq!(notes[1], "note: wrapped: 1 point outside of the box from 0 to 10");
 }
 
 #[test]

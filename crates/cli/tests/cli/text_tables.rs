@@ -177,3 +177,13 @@ fn compressed_text_is_limited_by_memory() {
     assert_eq!(output.status.code(), Some(1));
     assert_eq!((scratch.names(""), scratch.names("tmp")), (vec!["a.gz".into(), "tmp".into()], vec![]));
 }
+
+#[test]
+fn a_table_of_names_alone() {
+    let scratch = Scratch::new();
+    let file = scratch.write("names.csv", "x,y,z\n").display().to_string();
+    let printed = run(["info", &file]).success();
+    assert!(printed.contains("particles       0\n") && printed.contains("x: no values\n"), "{printed}");
+    assert!(printed.contains("\nnote            the file has no rows of numbers\n"), "{printed}");
+    assert!(!printed.contains("missing values"), "{printed}");
+}

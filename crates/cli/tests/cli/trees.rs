@@ -59,7 +59,7 @@ fn merges() {
     let rows = vec![0.0, 1.0, 1.0, 2.0, 2.0, 3.0, 2.0, 2.0, 4.0, 5.0, 8.0, 4.0];
     assert_eq!(npy::<f64>(&npy_file), (vec![3, 4], rows));
     program("linkage", &file, &["--out", &csv, "--periodic", "12", "--threads", "1"]).success();
-    let text = "a,b,height,size\n0.0,1.0,1.0,2.0\n3.0,4.0,1.0,3.0\n2.0,5.0,2.0,4.0\n";
+    let text = "a,b,height,size\n0,1,1.0,2\n3,4,1.0,3\n2,5,2.0,4\n";
     assert_eq!(fs::read_to_string(csv).unwrap(), text);
 }
 

@@ -268,7 +268,7 @@ fn attached_types_that_cannot_be_used() {
     assert!(line.contains("specify the box of these points; --attach none leaves other types out"), "{line}");
     let drifted = scratch.write("drifted.csv", place("1,1,10.5"));
     let printed = halos(&drifted, &scratch.path("drifted"), &boxed).success();
-    assert!(printed.contains("\nwrapped         1 points outside of the box from 0 to 10\n"), "{printed}");
+    assert!(printed.contains("\nwrapped         1 point outside of the box from 0 to 10\n"), "{printed}");
     assert_eq!(labels(&scratch, "drifted", 4), [0]);
 }
 

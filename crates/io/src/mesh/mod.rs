@@ -87,7 +87,7 @@ fn read_bytes(bytes: &[u8]) -> std::result::Result<MeshData, String> {
     };
     let n = mesh.vertices.len();
     if mesh.faces.is_empty() && n > 0 {
-        return Err(format!("has {n} vertices, but no triangles"));
+        return Err(format!("has {n} {}, but no triangles", if n == 1 { "vertex" } else { "vertices" }));
     }
     let is_outside = |face: &[u32; 3]| face.iter().any(|&vertex| vertex as usize >= n);
     match mesh.faces.iter().position(is_outside) {

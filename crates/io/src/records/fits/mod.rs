@@ -17,6 +17,7 @@ use std::path::Path;
 use crate::file_format::FileFormat;
 use crate::text::Record;
 
+use ropewalk::internals::format::counted;
 use ropewalk::{Error, Result};
 
 use crate::box_sides::side_of_chosen;
@@ -96,7 +97,8 @@ fn find(source: &mut Source) -> Result<TableToRead> {
         others.iter().filter(|hdu| hdu.number == 0).flat_map(|hdu| hdu.comments.clone()).collect();
     let mut tables = tables.into_iter();
     let Some(table) = tables.next() else {
-        let message = format!("is a FITS file without tables ({images} images); points are read from tables");
+        let images = counted(images as u64, "image");
+        let message = format!("is a FITS file without tables ({images}); points are read from tables");
         return Err(source.error(message));
     };
     if table.is_true("ZTABLE") {
