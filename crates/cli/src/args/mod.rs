@@ -270,10 +270,13 @@ pub struct Bench {
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
     pub threads: Option<u16>,
     /// Operations to time
+    ///
+    /// Default: build, range_count, range_csr, half_count, knn, fof, dbscan_fdbscan and dbscan_densebox.
     #[arg(
         long,
         value_name = "A,B",
         value_delimiter = ',',
+        hide_default_value = true,
         default_value = "build,range_count,range_csr,half_count,knn,fof,dbscan_fdbscan,dbscan_densebox"
     )]
     pub ops: Vec<String>,
