@@ -105,8 +105,8 @@ def clusters(
         heading = f"DBSCAN: {heading}"
         line = f"eps {eps:.6g}, min_samples {labels.min_samples}; {core:,} core, {len(shown) - noise - core:,} border, {noise:,} noise"
     elif isinstance(labels, HDBSCAN):
-        size, samples = labels.min_cluster_size, labels.min_samples
-        samples = min(size, max(len(found), 1)) if samples is None else samples
+        size = integer(labels.min_cluster_size, "min_cluster_size", 1)
+        samples = min(size, max(len(found), 1)) if labels.min_samples is None else labels.min_samples
         heading, line = f"HDBSCAN*: {heading}", f"min_cluster_size {size}, min_samples {samples}; {noise:,} noise"
     lines = (heading if title is None else title, line)
     length, side = real(eps, "eps"), optional_real(box_size, "box_size")
