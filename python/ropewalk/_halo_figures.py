@@ -249,7 +249,7 @@ def projection(
         parts.append(_native.describe_halos(native)[1] + _redshift(catalog))
         parts += [_halos(catalog)] if slab is None else []
     elif side is not None:
-        parts.append(f"box {side:.4g}")
+        parts.append(f"box {float(f'{side:.4g}'):.10g}")
     heading = ", ".join(parts) if title is None else title
     return Figure(heading, lambda style: _native.draw_projection(native, x, weights, side, along, ends, heading, style), is_raster=True)
 

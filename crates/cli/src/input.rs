@@ -66,11 +66,11 @@ pub fn points_of(path: &Path, args: &args::Points, phases: &mut Phases) -> Resul
     Ok(PointsInput { snapshot, outside })
 }
 
-/// Returns a note if the coordinates include longitude and latitude, whose distances are those of a plane.
+/// Returns a note if the coordinates include longitude and latitude, whose distances are Euclidean.
 pub fn sky_note(columns: &[String]) -> Option<String> {
     let [longitude, latitude] = ropewalk_io::sky_columns(columns)?.map(|column| columns[column].as_str());
     Some(format!(
-        "{longitude} and {latitude} are treated as coordinates of a plane; for angles on the sphere {UNIT_VECTORS}"
+        "{longitude} and {latitude} are treated as Cartesian coordinates; for angles on the sphere {UNIT_VECTORS}"
     ))
 }
 

@@ -15,7 +15,7 @@ use super::option_names;
 use super::outputs::{Outputs, PointsFormat};
 use super::phases::Phases;
 use super::summary::Summary;
-use super::text::{grouped, share};
+use super::text::{counted, grouped, share};
 
 /// The numbers of a ray: three of the origin, three of the direction.
 const NUMBERS: usize = 6;
@@ -69,9 +69,9 @@ fn read_rays(path: &Path) -> Result<Fields, Failure> {
     let fields = ropewalk_io::read_fields(path, &[])?;
     let path = path.display();
     if fields.columns != NUMBERS {
-        let n = fields.columns;
+        let n = counted(fields.columns as u64, "number");
         return Err(format!(
-            "{path}: rows have {n} numbers; rays have {NUMBERS}, three of the origin and three of the direction"
+            "{path}: rows have {n}; rays have {NUMBERS}, three of the origin and three of the direction"
         )
         .into());
     }

@@ -198,14 +198,13 @@ impl Header {
         if particle_mass.is_some() && masses.is_empty() {
             notes.push("particle_mass in the header is not used: the table has no column named mass".into());
         }
-        let positive = |value: Option<f64>, name: &str| match value {
-            Some(value) if !(value > 0.0 && value < f64::INFINITY) => {
-                Err(refuse(format!("has the {name} {value} in its header; it must be above 0")))
-            }
-            value => Ok(value),
+        let positive = |value: Option<f64>, name: &str| match value.filter(|x| !(*x > 0.0 && *x < f64::INFINITY)) {
+            Some(x) => Err(refuse(format!("has the {name} {x} in its header; it must be above 0"))),
+            None => Ok(value),
         };
+        let all_have_units = coordinates.iter().all(|column| column.unit.is_some());
         Ok(Self {
-            coordinate_unit: unit.filter(|_| units.length.is_none()).map(Into::into),
+            coordinate_unit: unit.filter(|_| units.length.is_none() && all_have_units).map(Into::into),
             units,
             redshift: redshift.map_err(refuse)?,
             box_size: positive(entries.number(&BOX, Measure::Length(unit)).map_err(refuse)?, "box")?,

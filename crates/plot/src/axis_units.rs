@@ -5,6 +5,9 @@ use ropewalk::units::{Frame, KnownUnits, LengthUnit, MassUnit};
 
 use crate::ticks::power_of_ten;
 
+/// The unit of masses that are numbers of particles.
+const COUNTS: &str = "particles";
+
 /// Names of units and the redshift, as written on axes and in titles.
 ///
 /// ```
@@ -85,7 +88,7 @@ impl AxisUnits {
     /// Declares masses to be numbers of particles.
     #[must_use]
     pub fn counting_particles(mut self) -> Self {
-        self.mass = "particles".into();
+        self.mass = COUNTS.into();
         self.mass_over_length = format!("particles / {}", self.length);
         self
     }
@@ -111,6 +114,9 @@ impl AxisUnits {
     /// assert_eq!(AxisUnits::new(Some(&Units::GADGET), None).with_mass(12.0), "12 × 10¹⁰ Msun/h");
     /// ```
     pub fn with_mass(&self, mass: f64) -> String {
+        if self.mass == COUNTS {
+            return format!("{mass} {COUNTS}");
+        }
         let rounded = format!("{mass:.2e}");
         let parts = rounded
             .split_once('e')

@@ -1,6 +1,6 @@
 //! The circles, numbers and legend of the halos in a projection.
 
-use ropewalk::internals::format::grouped;
+use ropewalk::internals::format::counted;
 use ropewalk_table::{Catalog, Halo};
 
 use crate::axis::{FAINT, PAPER};
@@ -149,11 +149,6 @@ impl<'a> Circles<'a> {
             x += step(&name);
         }
     }
-}
-
-/// Formats a number of things, such as "1 halo" and "2 halos".
-pub fn counted(count: u64, what: &str) -> String {
-    format!("{} {what}{}", grouped(count), if count == 1 { "" } else { "s" })
 }
 
 /// Returns the radius of a circle on the page, at least `least`.

@@ -45,9 +45,9 @@ pub struct ClusterPicture {
 ///
 /// Points in space are projected along each axis: a plot of the first two coordinates, below it the first and the
 /// third, and beside that the second and the third. The largest clusters have the most distinct colours, and a legend
-/// lists their labels and numbers of points. These labels are also written onto the clusters. Noise is grey and small. Dots shrink as the number of points grows, so
-/// that from a hundred to several million points can be distinguished. Dots are rasterized in all formats, since there
-/// may be millions.
+/// lists their labels and numbers of points. These labels are also written onto the clusters. Noise is grey and small.
+/// Dots shrink as the number of points grows, so that from a hundred to several million points can be distinguished.
+/// Dots are rasterized in all formats, since there may be millions.
 ///
 /// ```
 /// use ropewalk::dbscan;

@@ -55,8 +55,8 @@ pub struct GalleryMembers {
     pub positions: Vec<[f64; 2]>,
 }
 
-/// Draws a panel for each halo, in rows of two, or three if there are more than six. Members are dots, and a ring has the given radius around the first
-/// centre. A mark for each centre leaves its middle free.
+/// Draws a panel for each halo, in rows of two, or three if there are more than six. Members are dots, and a ring has
+/// the given radius around the first centre. A mark for each centre leaves its middle free.
 ///
 /// A legend explains the marks by `names`, at most five, the ring by `sphere`, and the colours of members if there are
 /// several types. A panel is 2.6 inches wide, and a single one 5.4 inches. Dots are rasterized in all formats, since

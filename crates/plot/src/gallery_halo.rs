@@ -23,8 +23,7 @@ pub struct GalleryHalo {
 
 impl GalleryHalo {
     /// Projects the halo along the z axis, relative to the middle of its linked members, in the lengths of axes. In a
-    /// periodic box it is not split. The lines of the
-    /// caption are the name, the number of members, and R200c.
+    /// periodic box it is not split. The lines of the caption are the name, the number of members, and R200c.
     ///
     /// ```
     /// use ropewalk::geometry::Space;

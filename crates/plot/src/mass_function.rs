@@ -92,10 +92,10 @@ fn chart(
     let plots = HEIGHTS[usize::from(has_residuals)];
     let mut chart = Chart::new(WIDTH, plots + NOTE * notes().count() as f64, &format!("{name}: {title}"));
     for (line, note) in notes().enumerate() {
-        chart.heading(note, [0.5 * WIDTH, plots + NOTE * (line as f64 + 0.4)], 21.0, FAINT);
+        chart.heading(note, [0.5 * WIDTH, plots + NOTE * (line as f64 + 0.4)], LETTERS, FAINT);
     }
     chart.heading(name, [0.5 * WIDTH, 40.0], 29.0, INK);
-    chart.heading(title, [0.5 * WIDTH, 74.0], 21.0, FAINT);
+    chart.heading(title, [0.5 * WIDTH, 74.0], LETTERS, FAINT);
     let (Some(&lightest), Some(&heaviest)) = (counts.masses().last(), counts.masses().first()) else {
         chart.outline([[LEFT, CUMULATIVE[0]], [RIGHT, DIFFERENTIAL[1]]], 2.0, INK);
         chart.text("no halos", [MIDDLE, CUMULATIVE[1]], 28.0, Align::Center, INK);

@@ -3,6 +3,7 @@
 use ropewalk::distributed::{Alone, Communicator};
 use ropewalk::geometry::{Boundary, Space};
 use ropewalk::halo::Particles;
+use ropewalk::internals::format::counted;
 use ropewalk::{Result, Scalar};
 use ropewalk_table::Catalog;
 
@@ -10,7 +11,7 @@ use crate::axis::{INK, PAPER};
 use crate::axis_units::AxisUnits;
 use crate::canvas::{Align, Image};
 use crate::chart::Chart;
-use crate::circles::{Circles, counted};
+use crate::circles::Circles;
 use crate::colors::{Rgb, inferno};
 use crate::density::density;
 use crate::panel::{Panel, Scale};

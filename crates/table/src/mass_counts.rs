@@ -193,7 +193,7 @@ impl MassCounts {
     /// Returns the mass of friends-of-friends halos that is corrected for the finite number of their particles:
     /// `mass (1 - N^-0.6)`, where N is `mass` over the mean mass per linked particle. Zero for one particle or less.
     ///
-    /// Linking finds halos of few particles too heavy, and fits of corrected masses must be compared with these.
+    /// Friends of friends overestimates the masses of halos with few particles. Fits of corrected masses must be compared with corrected masses.
     ///
     /// # Source
     /// Warren et al. 2006 (ApJ 646, 881).

@@ -148,8 +148,8 @@ pub struct Halos {
     /// Units of the catalogue, tables and pictures [default: the snapshot's units]
     ///
     /// h is comoving Mpc/h, Msun/h and km/s; physical is physical Mpc, Msun and km/s. Without this option, pictures
-    /// are in comoving Mpc/h and Msun/h if the snapshot's units are known. Mass functions are numbers per comoving
-    /// volume in either case.
+    /// are in comoving Mpc/h and Msun/h if the snapshot's units are known. With this option, mass functions are numbers per
+    /// comoving volume.
     #[arg(
         long,
         value_name = "h|physical",
@@ -339,7 +339,7 @@ pub struct Particles {
     /// Masses of the particles
     #[arg(long = "mass", value_name = "FILE.npy", help_heading = "Particles")]
     pub masses: Option<PathBuf>,
-    /// Mass of every particle, in the unit of the snapshot
+    /// Mass of each linked particle, in the mass unit of the snapshot
     ///
     /// For arrays and tables without masses. Not with --subsample.
     #[arg(

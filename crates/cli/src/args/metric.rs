@@ -15,8 +15,8 @@ pub fn metric() -> Arg {
 fn euclidean(name: &str) -> Result<(), String> {
     match name.to_ascii_lowercase().as_str() {
         "euclidean" | "l2" => Ok(()),
-        "haversine" => Err(format!("distances are euclidean; for longitudes and latitudes {UNIT_VECTORS}")),
-        _ => Err("distances are euclidean; scikit-learn has other metrics".into()),
+        "haversine" => Err(format!("distances are Euclidean; for longitudes and latitudes {UNIT_VECTORS}")),
+        _ => Err("distances are Euclidean; scikit-learn has other metrics".into()),
     }
 }
 

@@ -54,6 +54,9 @@ pub fn read(args: &Args, path: &Path, phases: &mut Phases) -> Result<Snapshot, F
         snapshot.masses = Masses::Each(masses);
     }
     if let Some(mass) = particles.particle_mass {
+        if snapshot.masses != Masses::Unknown {
+            return Err("--particle-mass: the snapshot has masses; leave the option out".into());
+        }
         snapshot.matter = is_all.then_some(mass * n as f64);
         snapshot.masses = Masses::Equal(mass);
     }

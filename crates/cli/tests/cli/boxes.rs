@@ -99,14 +99,14 @@ fn another_box_than_that_of_the_file() {
     assert!(!report("32").contains("as specified, but"));
 }
 
-/// Longitude and latitude are coordinates of a plane, which a note says.
+/// Longitude and latitude are Cartesian coordinates; a note says so.
 #[test]
 fn longitudes_and_latitudes() {
     let scratch = Scratch::new();
     let file = scratch.write("sky.csv", "lon,lat\n179.95,0\n-179.95,0\n10,20\n").display().to_string();
     let command = ["dbscan", &file, "--eps", "0.2", "--min-samples", "2"];
     let note =
-        "lon and lat are treated as coordinates of a plane; for angles on the sphere convert them to unit vectors";
+        "lon and lat are treated as Cartesian coordinates; for angles on the sphere convert them to unit vectors";
     for metric in [&[][..], &["--metric", "euclidean"]] {
         let printed = run([&command[..], metric].concat()).success();
         assert!(printed.contains(note) && printed.contains("\nclusters        0\n"), "{printed}");

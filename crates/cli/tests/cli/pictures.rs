@@ -134,7 +134,7 @@ fn slabs() {
     let rings = |svg: &str| svg.matches("r=\"7.00\"").count();
     let svg = draw("z:0..5");
     assert!(svg.contains(">4 particles, 2 halos with 0 ≤ z ≤ 5 snapshot length unit<"), "{svg}");
-    assert!(svg.contains("circles: the 2 halos of the slab;") && svg.contains("numbers: rows of the catalogue"));
+    assert!(svg.contains(">circles: the 2 halos of the slab<") && svg.contains("numbers: rows of the catalogue"));
     assert_eq!(rings(&svg), 2);
     // Only what is drawn is counted.
     assert!(svg.contains(">Slab, box 10<") && !svg.contains("6 particles") && !svg.contains("3 halos"));
@@ -154,7 +154,7 @@ fn slabs() {
             && svg.contains(">z  [")
             && !svg.contains(">x  [")
     );
-    assert!(svg.contains("circle: the halo of the slab; radius"));
+    assert!(svg.contains(">circle: the halo of the slab<") && svg.contains("; number: row of the catalogue<"));
     let svg = draw("y:8..9");
     assert!(svg.contains("no particles in the slab") && svg.contains("no halos") && rings(&svg) == 0);
     // The catalogue has all halos.
@@ -271,7 +271,7 @@ fn centers_of_the_gallery() {
     let drawn = |svg: &str| names.map(|name| svg.contains(&format!(">{name}<")));
     let svg = draw(&[]);
     assert_eq!(drawn(&svg), [true, false, false, false, true]);
-    assert!(svg.contains(">halo 0 (tag 57)<") && svg.contains(", R200c 0.707 comoving Mpc/h<"), "{svg}");
+    assert!(svg.contains(">halo 0 (tag 57)<") && svg.contains(">R200c 0.707 comoving Mpc/h<"), "{svg}");
     assert_eq!(drawn(&draw(&["--center", "com,mcp"])), [true, true, true, false, true]);
 }
 

@@ -123,13 +123,9 @@ impl File {
         Ok(names)
     }
 
-    /// Describes the links of a group that cannot be followed, or the group itself if it is such a link.
+    /// Describes the links of a group that cannot be followed.
     pub(super) fn dead_links(&self, group: &str) -> Result<Vec<String>> {
-        let found = match self.group(group) {
-            Ok(Some(found)) => found,
-            Ok(None) => return Ok(vec![]),
-            Err(error) => return Ok(vec![error.to_string()]),
-        };
+        let Some(found) = self.group(group)? else { return Ok(vec![]) };
         let broken = |error: Hdf5Error| self.broken(group, &error);
         let is_dead =
             |name: &str| found.dataset(name).is_err_and(|error| is_absent(&error)) && found.group(name).is_err();
