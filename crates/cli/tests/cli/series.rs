@@ -120,6 +120,9 @@ fn files_beside_an_array() {
     assert_eq!(catalog(&["--mass", &of("equal.npy")]), "5");
     let error = |options: &[&str]| series(&[&of("x.npy")], &scratch.path("other"), options).error();
     assert!(error(&["--particle-mass", "-1"]).contains("--particle-mass must be positive and finite, got -1"));
+    let with_masses = sample().display().to_string();
+    let refused = series(&[&with_masses], &scratch.path("other"), &["--particle-mass", "2"]).error();
+    assert!(refused.contains("--particle-mass: the snapshot has masses"), "{refused}");
     assert!(error(&["--particle-mass", "2", "--subsample", "0.5"]).contains("--particle-mass: not with --subsample"));
     assert_eq!(series(&[&of("x.npy")], &scratch.path("other"), &["--particle-mass", "2", "--mass", "m.npy"]).status, 2);
     assert!(error(&["--mass", &of("v.npy")]).contains("has 3 rows of 3 values; expected 3 rows of one value"));
