@@ -85,7 +85,7 @@ fn two_moons_and_their_tree() {
     );
     // The root is grey, and the moons have the colours of the picture.
     assert_eq!(
-        ["#bcbcc4", "#1f77b4", "#e66101"].map(|color| text.matches(&format!("Z\" fill=\"{color}")).count()),
+        ["#bcbcc4", "#0072b2", "#e69f00"].map(|color| text.matches(&format!("Z\" fill=\"{color}")).count()),
         [1; 3]
     );
 
