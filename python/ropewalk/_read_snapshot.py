@@ -98,8 +98,9 @@ def read_snapshot(
     ...     len(snapshot), snapshot.positions.dtype, snapshot.box_size
     (4, dtype('float32'), None)
     """
+    chosen = [] if types is None else particle_types("types", types)
     settings = {
-        "types": [] if types is None else particle_types("types", types),
+        "types": chosen,
         "subsample": None if subsample is None else real(subsample, "subsample"),
         "columns": [columns] if isinstance(columns, str) else [str(column) for column in columns],
         "open": bool(open),
@@ -112,7 +113,7 @@ def read_snapshot(
     _progress.check(progress)
     snapshot = Snapshot(os.fsdecode(path), settings, threads(n_jobs), progress)
     counts = {kind.particle_type: kind.count for kind in snapshot.types if kind.particle_type is not None and kind.count > 0}
-    if absent := [kind for kind in settings["types"] if counts and kind not in counts]:
+    if absent := [kind for kind in chosen if counts and kind not in counts]:
         present = ", ".join(f"{kind} ({count})" for kind, count in counts.items())
         raise ValueError(f"{snapshot.path}: has no particles of type {absent[0]}; types present: {present}")
     return snapshot
