@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ropewalk import _frames, _native
+from ropewalk._text import counted
 from ropewalk._types import Floats
 
 
@@ -21,8 +22,7 @@ def points(x: ArrayLike, name: str = "X") -> Floats:
     array = numbers(x, name)
     if array.ndim != 2:
         hint = "; reshape it to (n, 1) if it is one coordinate of n points" if array.ndim == 1 else ""
-        dimensions = "1 dimension" if array.ndim == 1 else f"{array.ndim} dimensions"
-        raise ValueError(f"{name} has {dimensions}; points must be a two-dimensional array, (points, coordinates){hint}")
+        raise ValueError(f"{name} has {counted(array.ndim, 'dimension')}; points must be a two-dimensional array, (points, coordinates){hint}")
     return array
 
 

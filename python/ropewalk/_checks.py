@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ropewalk import _arrays, _frames
+from ropewalk._text import counted
 from ropewalk._types import Floats
 
 
@@ -41,9 +42,8 @@ def shape(X: ArrayLike) -> tuple[int, int]:
     """Returns the number of points and the number of coordinates of an array in host or device memory."""
     lengths = np.shape(X)
     if len(lengths) != 2:
-        dimensions = "1 dimension" if len(lengths) == 1 else f"{len(lengths)} dimensions"
         raise ValueError(
-            f"Expected a 2-dimensional array X, got one of {dimensions} instead. Reshape your data either using "
+            f"Expected a 2-dimensional array X, got one of {counted(len(lengths), 'dimension')} instead. Reshape your data either using "
             "X.reshape(-1, 1) if it has a single feature, or X.reshape(1, -1) if it is a single sample."
         )
     return lengths

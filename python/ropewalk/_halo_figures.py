@@ -12,8 +12,9 @@ from ropewalk import _native
 from ropewalk._arrays import points as points_of
 from ropewalk._arrays import vector
 from ropewalk._checks import integer, optional_real, real
-from ropewalk._figure import Figure, counted
+from ropewalk._figure import Figure
 from ropewalk._snapshot import Snapshot
+from ropewalk._text import counted
 from ropewalk._types import Floats
 
 if TYPE_CHECKING:
@@ -244,7 +245,7 @@ def projection(
     ends = None if slab is None else (real(slab[0], "slab"), real(slab[1], "slab"))
     native = None if catalog is None else catalog._halos
     # The picture itself counts the particles and halos of a slab.
-    parts = [f"{len(x):,} particles" if slab is None else "Slab"]
+    parts = [counted(len(x), "particle") if slab is None else "Slab"]
     if catalog is not None and native is not None:
         parts.append(_native.describe_halos(native)[1] + _redshift(catalog))
         parts += [_halos(catalog)] if slab is None else []
@@ -287,7 +288,7 @@ def subhalos(catalog: HaloCatalog, i: int = 0, *, title: str | None = None) -> F
         raise ValueError(f"the halos by {catalog.meta['finder']} have no subhalos; find them by halos(.., finder='adaptahop')")
     row = catalog._row(i)
     native = catalog._halos
-    default = f"halo {row}: {len(catalog.members(row)):,} particles, {_native.describe_mass(native, row)}{_redshift(catalog)}"
+    default = f"halo {row}: {counted(len(catalog.members(row)), 'particle')}{_native.describe_mass(native, row)}{_redshift(catalog)}"
     heading = default if title is None else title
     return Figure(heading, lambda style: _native.draw_subhalos(native, row, heading, style))
 

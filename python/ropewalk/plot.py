@@ -18,11 +18,12 @@ from ropewalk._base import not_fitted
 from ropewalk._checks import feature_names, integer, optional_real, real
 from ropewalk._dbscan import DBSCAN
 from ropewalk._dendrogram import dendrogram
-from ropewalk._figure import Figure, counted
+from ropewalk._figure import Figure
 from ropewalk._halo_figures import gallery, mass_function, profiles, projection, subhalos
 from ropewalk._hdbscan import HDBSCAN
 from ropewalk._k_distances import k_distances as distances_of
 from ropewalk._mesh import Mesh
+from ropewalk._text import counted
 
 __all__ = [
     "clusters",

@@ -116,7 +116,7 @@ pub fn draw_k_distances<'py>(
     let sorted = sorted.as_slice()?;
     let knee = knee(sorted);
     let picture =
-        style.map(|style| drawn(py, || ropewalk_plot::k_distances(sorted, k, knee, [title, ""], style.style()?)));
+        style.map(|style| drawn(py, || ropewalk_plot::k_distances(sorted, k, knee, title, "", style.style()?)));
     Ok((knee.and_then(|[_, at]| sorted.get(at).copied()), picture.transpose()?))
 }
 
@@ -149,7 +149,7 @@ pub fn describe_halos(halos: &Bound<'_, Halos>) -> (String, String) {
     (figures.described_halos.clone(), figures.described_box.clone())
 }
 
-/// Describes the mass of a row for titles.
+/// Describes the mass of a row for titles, after its number of particles.
 #[pyfunction]
 pub fn describe_mass(halos: &Bound<'_, Halos>, row: usize) -> String {
     halos.get().figures.described_mass(row)

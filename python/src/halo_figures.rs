@@ -24,8 +24,6 @@ pub struct HaloFigures {
     pub described_halos: String,
     pub described_box: String,
     of_types: String,
-    /// The factor to masses in titles; 1 for numbers of particles.
-    mass_factor: f64,
     /// The factors to the units of axes: the requested units, or comoving Mpc/h. `None` if units are unknown.
     factors: Option<Factors>,
     pub units: AxisUnits,
@@ -64,10 +62,6 @@ impl HaloFigures {
             described_halos: pipeline.describe_halos(units.length_factor(), unit),
             described_box: pipeline.describe_box(units.length_factor(), unit),
             of_types,
-            mass_factor: factors
-                .as_ref()
-                .filter(|_| !pipeline.counts_particles())
-                .map_or(1.0, |to| to.of(Quantity::Mass)),
             factors,
             units,
             comoving,
@@ -81,10 +75,11 @@ impl HaloFigures {
         self.universe.known_units().length.map(|_| self.units.length())
     }
 
-    /// Describes the mass of a row for titles: `mass 1.11×10¹⁴ Msun/h`.
+    /// Describes the mass of a row after its number of particles: `, mass 1.11×10¹⁴ Msun/h`, and its types.
     pub fn described_mass(&self, row: usize) -> String {
-        let mass = self.catalog.halos().get(row).map_or(f64::NAN, |halo| self.mass_factor * halo.mass);
-        format!("mass {}{}", self.units.with_mass(mass), self.of_types)
+        let factor = self.factors.as_ref().map_or(1.0, |factors| factors.of(Quantity::Mass));
+        let mass = self.catalog.halos().get(row).map_or(f64::NAN, |halo| factor * halo.mass);
+        self.units.mass_of_halo(mass) + &self.of_types
     }
 
     /// Draws the mass function, with the expected ones if they are known.

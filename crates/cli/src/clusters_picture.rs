@@ -10,10 +10,12 @@ use super::args;
 use super::axis_names::axis_names;
 use super::dimensions::with_rows;
 use super::failure::Failure;
+use super::text::counted;
 
 /// The error for points of a dimension that cannot be drawn.
 fn wrong_dimension(dim: usize) -> String {
-    format!("points have {dim} dimensions; --plot requires 2 or 3, or a name that ends in .html")
+    let dimensions = counted(dim as u64, "dimension");
+    format!("points have {dimensions}; --plot requires 2 or 3, or a name that ends in .html")
 }
 
 /// Refuses points that have neither two nor three coordinates.

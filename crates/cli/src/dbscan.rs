@@ -125,15 +125,14 @@ impl Counts {
 
     /// Returns the two title lines of the picture.
     fn title(&self, args: &Args, snapshot: &Snapshot) -> [String; 2] {
-        let clusters =
-            if self.clusters == 1 { "1 cluster".into() } else { format!("{} clusters", grouped(self.clusters)) };
+        let clusters = counted(self.clusters, "cluster");
         let name = if args.star { "DBSCAN*" } else { "DBSCAN" };
         let place = args
             .points
             .periodic
             .map_or(String::new(), |side| format!(", periodic box of {}", with_unit(side, snapshot)));
         [
-            format!("{name}: {} points, {clusters}", grouped(self.points)),
+            format!("{name}: {}, {clusters}", counted(self.points, "point")),
             format!(
                 "eps {}, min_samples {}{place}; {} core, {} border, {} noise",
                 with_unit(args.eps, snapshot),

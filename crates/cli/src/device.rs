@@ -3,6 +3,8 @@
 use std::fmt;
 use std::str::FromStr;
 
+use clap::builder::ValueParserFactory;
+
 // The coordinates that a device can store; in builds without devices, any coordinate.
 #[cfg(not(feature = "gpu"))]
 pub use ropewalk::Scalar as Coordinate;
@@ -12,6 +14,10 @@ use ropewalk::gpu;
 pub use ropewalk::gpu::Coordinate;
 
 use super::failure::Failure;
+use super::suggested::{Suggested, suggested};
+
+/// The kinds of devices, which shells complete.
+const KINDS: &[&str] = &["cpu", "cuda", "vulkan"];
 
 /// A device on the command line, whether or not this build supports it.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -68,6 +74,14 @@ impl DevicesArg {
 impl PartialEq<DeviceArg> for DevicesArg {
     fn eq(&self, other: &DeviceArg) -> bool {
         self.0 == [*other]
+    }
+}
+
+impl ValueParserFactory for DevicesArg {
+    type Parser = Suggested<fn(&str) -> Result<Self, String>>;
+
+    fn value_parser() -> Self::Parser {
+        suggested(KINDS, Self::from_str)
     }
 }
 
@@ -133,6 +147,14 @@ impl DeviceArg {
     #[cfg(not(all(feature = "cuda", feature = "vulkan")))]
     fn not_built(self, what: &str, feature: &str) -> Failure {
         format!("--device {self}: this ropewalk was built without {what}; build it with --features {feature}").into()
+    }
+}
+
+impl ValueParserFactory for DeviceArg {
+    type Parser = Suggested<fn(&str) -> Result<Self, String>>;
+
+    fn value_parser() -> Self::Parser {
+        suggested(KINDS, Self::from_str)
     }
 }
 

@@ -178,11 +178,8 @@ struct Title {
 impl Title {
     fn new(args: &Args, clusters: &HdbscanClusters, snapshot: &Snapshot) -> Self {
         let labels = clusters.labels();
-        let found = match labels.n_clusters() {
-            1 => "1 cluster".into(),
-            many => format!("{} clusters", grouped(many as u64)),
-        };
-        let n = grouped(labels.as_slice().len() as u64);
+        let found = counted(labels.n_clusters() as u64, "cluster");
+        let points = counted(labels.as_slice().len() as u64, "point");
         let samples = hdbscan(args).samples(labels.as_slice().len());
         let mut options = format!("min_cluster_size {}, min_samples {samples}", args.min_cluster_size);
         if args.method == Method::Leaf {
@@ -195,6 +192,6 @@ impl Title {
             _ = write!(options, ", periodic box of {}", with_unit(side, snapshot));
         }
         _ = write!(options, "; {} noise", grouped(labels.n_noise() as u64));
-        Self { points: format!("HDBSCAN*: {n} points, {found}"), options }
+        Self { points: format!("HDBSCAN*: {points}, {found}"), options }
     }
 }

@@ -12,7 +12,7 @@ use super::input;
 use super::outputs::{Column, Outputs, picture_format, write_csv};
 use super::phases::Phases;
 use super::summary::Summary;
-use super::text::{grouped, percent, rounded_up, short};
+use super::text::{counted, percent, rounded_up, short};
 use super::threads::start_threads;
 
 /// The percentiles that are printed.
@@ -59,9 +59,9 @@ pub fn run(args: &Args) -> Result<String, Failure> {
                 Some((_, core)) => format!("; at the knee, {core} are core with min_samples = {min_samples}"),
                 None => "; no clear knee".into(),
             };
-            let title = format!("{} points{found}", grouped(n as u64));
+            let title = format!("{}{found}", counted(n as u64, "point"));
             let unit = unit_of(&snapshot).unwrap_or_default();
-            let picture = ropewalk_plot::k_distances(&sorted, args.k, knee, [&title, &unit], format)?;
+            let picture = ropewalk_plot::k_distances(&sorted, args.k, knee, &title, &unit, format)?;
             outputs.write(path, |out| out.write_all(&picture))
         })?;
     }

@@ -43,6 +43,7 @@ mod shell;
 mod output_units;
 mod signals;
 mod stdout;
+mod suggested;
 mod summary;
 mod text;
 mod threads;

@@ -13,7 +13,7 @@ use super::args::{self, Halos as Args};
 use super::dimensions::with_rows;
 use super::failure::Failure;
 use super::output_units::{axes, factor, in_comoving_units, length_name, mass_factor, of_mass_functions, of_pictures};
-use super::text::{grouped, short};
+use super::text::{counted, short};
 
 /// The error if there is no projection. Finding halos refuses such points earlier.
 const NOT_3D: &str = "points must have three coordinates";
@@ -179,7 +179,7 @@ pub fn shown(args: &Args, pipeline: &Pipeline<'_>, catalog: &Catalog) -> Result<
     let title = match args.pictures.slab {
         Some(_) if of.is_empty() => format!("Slab, {place}{when}"),
         Some(_) => format!("Slab, particles{of}, {place}{when}"),
-        None => format!("{} particles{of}, {place}{when}, {halos}{subhalos}", grouped(pipeline.n_particles())),
+        None => format!("{}{of}, {place}{when}, {halos}{subhalos}", counted(pipeline.n_particles(), "particle")),
     };
     Ok(Projection { title, units, slab: args.pictures.slab, ..Projection::default() })
 }
@@ -242,15 +242,11 @@ pub fn mass_function(
 /// Describes the number of halos of a catalogue and, after a comma, that of its subhalos, if there are any.
 fn counts(catalog: &Catalog) -> [String; 2] {
     let hosts = (0..catalog.halos().len()).filter(|&row| catalog.is_host(row)).count();
-    let name = |count: usize, what: &str| match count {
-        1 => format!("1 {what}"),
-        _ => format!("{} {what}s", grouped(count as u64)),
-    };
     let subhalos = match catalog.subhalos().len() {
         0 => String::new(),
-        all => format!(", {}", name(all - hosts, "subhalo")),
+        all => format!(", {}", counted((all - hosts) as u64, "subhalo")),
     };
-    [name(hosts, "halo"), subhalos]
+    [counted(hosts as u64, "halo"), subhalos]
 }
 
 /// Draws the dendrogram of the halo of `--dendrogram`, or of the largest halo.
@@ -266,10 +262,10 @@ fn dendrogram(args: &Args, catalog: &Catalog, units: &AxisUnits, pipeline: &Pipe
     };
     let title = match catalog.halos().get(row) {
         Some(halo) => {
-            let count = grouped(halo.count as u64);
-            let mass = units.with_mass(mass_factor(pipeline, factors.as_ref()) * halo.mass);
+            let count = counted(halo.count as u64, "particle");
+            let mass = units.mass_of_halo(mass_factor(pipeline, factors.as_ref()) * halo.mass);
             let of = pipeline.particle_sets().halos_alone().map_or(String::new(), |kinds| format!(" of {kinds}"));
-            format!("halo {row}: {count} particles, mass {mass}{of}{}", units.when())
+            format!("halo {row}: {count}{mass}{of}{}", units.when())
         }
         None => String::new(),
     };

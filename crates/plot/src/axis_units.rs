@@ -5,9 +5,6 @@ use ropewalk::units::{Frame, KnownUnits, LengthUnit, MassUnit};
 
 use crate::ticks::power_of_ten;
 
-/// The unit of masses that are numbers of particles.
-const COUNTS: &str = "particles";
-
 /// Names of units and the redshift, as written on axes and in titles.
 ///
 /// ```
@@ -27,6 +24,8 @@ pub struct AxisUnits {
     mass_over_length: String,
     number_density: String,
     redshift: Option<f64>,
+    /// `true` if masses are numbers of particles.
+    counts_particles: bool,
     /// The factor from lengths of the data to those of axes.
     length_factor: f64,
 }
@@ -61,6 +60,7 @@ impl AxisUnits {
             mass_over_length: mass_over_length.unwrap_or_else(|| "snapshot mass / length unit".into()),
             number_density: number_density.unwrap_or_else(|| "per snapshot length unit³".into()),
             redshift,
+            counts_particles: false,
             length_factor: 1.0,
         }
     }
@@ -88,7 +88,8 @@ impl AxisUnits {
     /// Declares masses to be numbers of particles.
     #[must_use]
     pub fn counting_particles(mut self) -> Self {
-        self.mass = COUNTS.into();
+        self.mass = "particles".into();
+        self.counts_particles = true;
         self.mass_over_length = format!("particles / {}", self.length);
         self
     }
@@ -103,19 +104,21 @@ impl AxisUnits {
         &self.mass
     }
 
-    /// Writes a mass with three significant digits and its unit.
+    /// Describes the mass of a halo after its number of particles, with three significant digits and its unit. Empty if
+    /// masses are numbers of particles.
     ///
     /// ```
     /// use ropewalk_plot::AxisUnits;
     /// use ropewalk::units::{UnitSystem, Units};
     ///
     /// let units = AxisUnits::new(Some(&UnitSystem::H.units()), None);
-    /// assert_eq!(units.with_mass(1.10901e14), "1.11×10¹⁴ Msun/h");
-    /// assert_eq!(AxisUnits::new(Some(&Units::GADGET), None).with_mass(12.0), "12 × 10¹⁰ Msun/h");
+    /// assert_eq!(units.mass_of_halo(1.10901e14), ", mass 1.11×10¹⁴ Msun/h");
+    /// assert_eq!(AxisUnits::new(Some(&Units::GADGET), None).mass_of_halo(12.0), ", mass 12 × 10¹⁰ Msun/h");
+    /// assert_eq!(units.counting_particles().mass_of_halo(12.0), "");
     /// ```
-    pub fn with_mass(&self, mass: f64) -> String {
-        if self.mass == COUNTS {
-            return format!("{mass} {COUNTS}");
+    pub fn mass_of_halo(&self, mass: f64) -> String {
+        if self.counts_particles {
+            return String::new();
         }
         let rounded = format!("{mass:.2e}");
         let parts = rounded
@@ -126,7 +129,7 @@ impl AxisUnits {
             _ => significant(mass, 3),
         };
         let times = if self.mass.starts_with("10") { " × " } else { " " };
-        format!("{number}{times}{}", self.mass)
+        format!(", mass {number}{times}{}", self.mass)
     }
 
     /// Returns the name of the unit of a density times a squared radius.

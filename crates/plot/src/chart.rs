@@ -17,6 +17,11 @@ const SEAM: [[f64; 2]; 8] =
 /// A rectangle: the corner of the smallest coordinates and that of the largest.
 pub type Rect = [[f64; 2]; 2];
 
+/// Returns `true` if two rectangles have a point in common, or are closer than `gap` along both axes.
+pub fn meet(a: &Rect, b: &Rect, gap: f64) -> bool {
+    (0..2).all(|k| a[0][k] < b[1][k] + gap && b[0][k] < a[1][k] + gap)
+}
+
 /// A drawing that is not yet encoded.
 #[derive(Clone, Debug)]
 pub struct Chart {

@@ -5,17 +5,15 @@ use ropewalk_table::{Catalog, Halo};
 
 use crate::axis::{FAINT, PAPER};
 use crate::canvas::Align;
-use crate::chart::{Chart, Rect};
+use crate::chart::{Chart, Rect, meet};
 use crate::colors::Rgb;
 use crate::font::{HIGH, width};
-use crate::window::{PLOT, SIDE, Window};
+use crate::window::{LETTERS, PLOT, SIDE, Window};
 
 /// The numbers of halos with circles, of halos with numbers, and of subhalos with circles.
 const CIRCLED: usize = 25;
 const NUMBERED: usize = 10;
 const SUBHALOS: usize = 100;
-/// The font size of these numbers.
-const NUMBER: f64 = 34.0;
 /// The width of circles, and the minimum radii of halos and subhalos. A smaller circle would hide its contents.
 const LINE: f64 = 2.6;
 const LEAST: [f64; 2] = [7.0, 4.0];
@@ -96,7 +94,7 @@ impl<'a> Circles<'a> {
                 if let Some([from, to]) = edge {
                     chart.line(vec![from, to], LINE, PAPER);
                 }
-                chart.text_outlined(&label, [place[0][0], place[1][1]], NUMBER, [PAPER, [0; 3]]);
+                chart.text_outlined(&label, [place[0][0], place[1][1]], LETTERS, [PAPER, [0; 3]]);
                 taken.push(place);
             }
         }
@@ -106,7 +104,6 @@ impl<'a> Circles<'a> {
     fn circled_halos(&self) -> String {
         let of = if self.in_slab { " of the slab" } else { "" };
         match (self.halos.len(), self.visible[0] as usize) {
-            (0, _) => "no halos".into(),
             (1, _) => format!("the halo{of}"),
             (circled, all) if circled == all => format!("the {circled} halos{of}"),
             (circled, _) => format!("the {circled} largest halos{of}"),
@@ -123,29 +120,27 @@ impl<'a> Circles<'a> {
         }
     }
 
-    /// Draws the two lines below the title, centred. `letters` is their font size.
-    pub fn legend(&self, chart: &mut Chart, [middle, line]: [f64; 2], letters: f64) {
+    /// Draws the two lines below the title, centred.
+    pub fn legend(&self, chart: &mut Chart, [middle, line]: [f64; 2]) {
         let circled = self.halos.len();
         let numbers = if circled == 1 { "number: row of the catalogue" } else { "numbers: rows of the catalogue" };
         let radius = if self.nested { "root mean square distance of members" } else { "farthest member" };
-        let (first, second) = match circled {
-            0 => ("no halos".into(), String::new()),
-            1 => (format!("circle: {}", self.circled_halos()), format!("radius: {radius}; {numbers}")),
-            _ => (format!("circles: {}", self.circled_halos()), format!("radius: {radius}; {numbers}")),
-        };
-        let below = line + 1.3 * letters;
-        chart.heading(&second, [middle, below], letters, FAINT);
-        if !self.nested || circled == 0 {
-            return chart.heading(&first, [middle, line], letters, FAINT);
+        if circled == 0 {
+            return chart.heading("no halos", [middle, line], LETTERS, FAINT);
+        }
+        chart.heading(&format!("radius: {radius}; {numbers}"), [middle, line + 1.3 * LETTERS], LETTERS, FAINT);
+        if !self.nested {
+            let circles = if circled == 1 { "circle" } else { "circles" };
+            return chart.heading(&format!("{circles}: {}", self.circled_halos()), [middle, line], LETTERS, FAINT);
         }
         let entries = [(PAPER, self.circled_halos()), (CYAN, self.circled_subhalos())];
-        let step = |name: &str| width(name, letters) + 84.0;
+        let step = |name: &str| width(name, LETTERS) + 84.0;
         let mut x = middle - 0.5 * entries.iter().map(|(_, name)| step(name)).sum::<f64>() + 20.0;
         for (color, name) in entries {
-            let at = [x + 14.0, line - 0.35 * letters];
+            let at = [x + 14.0, line - 0.35 * LETTERS];
             chart.fill([at.map(|x| x - 17.0), at.map(|x| x + 17.0)], NIGHT);
             chart.ring(at, 10.0, LINE, color);
-            chart.text(name.as_str(), [x + 44.0, line], letters, Align::Left, FAINT);
+            chart.text(name.as_str(), [x + 44.0, line], LETTERS, Align::Left, FAINT);
             x += step(&name);
         }
     }
@@ -185,7 +180,7 @@ fn room_for(
     rings: &[Ring],
     taken: &[Rect],
 ) -> Option<(Rect, Option<[[f64; 2]; 2]>)> {
-    let half = [0.5 * width(label, NUMBER), 0.5 * HIGH * NUMBER];
+    let half = [0.5 * width(label, LETTERS), 0.5 * HIGH * LETTERS];
     let mut places = DISTANCES.iter().flat_map(|&distance| {
         (0..DIRECTIONS).map(move |i| {
             // To the right and to the left of the upper right in turn.
@@ -200,10 +195,11 @@ fn room_for(
             (place, (distance > CONNECTED).then_some(line))
         })
     });
-    let is_free = |[lo, hi]: &Rect| {
+    let is_free = |place: &Rect| {
+        let [lo, hi] = place;
         let inside = (0..2).all(|k| lo[k] > PLOT[0][k] + 3.0 && hi[k] < PLOT[1][k] - 3.0);
-        let meets = |other: &Rect| (0..2).all(|k| lo[k] < other[1][k] + 3.0 && other[0][k] < hi[k] + 3.0);
-        inside && !taken.iter().any(meets) && !rings.iter().any(|ring| distance_to(ring.0, [*lo, *hi]) < ring.1 + 2.0)
+        let is_taken = taken.iter().any(|other| meet(place, other, 3.0));
+        inside && !is_taken && !rings.iter().any(|ring| distance_to(ring.0, *place) < ring.1 + 2.0)
     };
     places.find(|(place, _)| is_free(place))
 }

@@ -3,7 +3,7 @@
 use std::cmp::Reverse;
 
 use ropewalk::cluster::Labels;
-use ropewalk::internals::format::grouped;
+use ropewalk::internals::format::{counted, grouped};
 
 use crate::axis::{FAINT, INK, PAPER};
 use crate::canvas::Align;
@@ -74,13 +74,9 @@ impl Legend {
             lines.push(Line { dot: (11.0, self.color(label)), name: label.to_string(), size });
         }
         if !rest.is_empty() {
-            let count = rest.len();
-            let name = if count == 1 { "1 other".into() } else { format!("{} others", grouped(count as u64)) };
-            lines.push(Line {
-                dot: (8.0, self.color(rest[0].0)),
-                name,
-                size: rest.iter().map(|&(_, size)| size).sum(),
-            });
+            let name = counted(rest.len() as u64, "other");
+            let size = rest.iter().map(|&(_, size)| size).sum();
+            lines.push(Line { dot: (8.0, self.color(rest[0].0)), name, size });
         }
         lines.push(Line { dot: (8.0, NOISE), name: "noise".into(), size: noise });
         let wide = |text: &str| width(text, LETTERS);

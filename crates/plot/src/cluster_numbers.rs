@@ -3,14 +3,14 @@
 use ropewalk::cluster::Labels;
 
 use crate::axis::{INK, PAPER};
-use crate::chart::{Chart, Rect};
+use crate::chart::{Chart, Rect, meet};
 use crate::cluster_legend::{LETTERS, Legend, NAMED};
 use crate::font::{HIGH, width};
 
 /// Writes the label of each cluster of the legend onto it, at the member nearest to the median of its members. So
 /// readers can distinguish clusters without colours. Labels that do not fit the plot are moved into it. Those that
-/// would overlap the label of a larger cluster are omitted. `places` holds the place of each point on the page, NaN for
-/// none, and `plot` is the visible rectangle.
+/// would overlap the label of a larger cluster are omitted. `places` holds the place of each point relative to the
+/// upper left corner of `plot`, the visible rectangle; NaN for none.
 pub fn draw_numbers(chart: &mut Chart, places: &[[f64; 2]], labels: &Labels, legend: &Legend, plot: Rect) {
     let mut members: Vec<Vec<[f64; 2]>> = vec![vec![]; NAMED];
     for (i, &place) in places.iter().enumerate().filter(|(_, place)| place.iter().all(|x| x.is_finite())) {
@@ -20,16 +20,15 @@ pub fn draw_numbers(chart: &mut Chart, places: &[[f64; 2]], labels: &Labels, leg
     }
     let mut taken: Vec<Rect> = vec![];
     for (label, own) in legend.named().zip(&members) {
-        let Some(middle) = central(own) else { continue };
+        let Some(place) = central(own) else { continue };
         let label = label.to_string();
         let half = [0.5 * width(&label, LETTERS) + 3.0, 0.5 * HIGH * LETTERS + 3.0];
         let middle: [f64; 2] = std::array::from_fn(|k| {
             let (lo, hi) = (plot[0][k] + half[k], plot[1][k] - half[k]);
-            middle[k].min(hi).max(lo)
+            (plot[0][k] + place[k]).min(hi).max(lo)
         });
         let place = [[0, 1].map(|k| middle[k] - half[k]), [0, 1].map(|k| middle[k] + half[k])];
-        let meets = |other: &Rect| (0..2).all(|k| place[0][k] < other[1][k] && other[0][k] < place[1][k]);
-        if !taken.iter().any(meets) {
+        if !taken.iter().any(|other| meet(&place, other, 0.0)) {
             chart.text_outlined(&label, [place[0][0] + 3.0, place[1][1] - 3.0], LETTERS, [INK, PAPER]);
             taken.push(place);
         }

@@ -93,11 +93,12 @@ pub fn clusters<S: Scalar, const D: usize>(
         let mut canvas = Canvas::new(pixels[0], pixels[1], PAPER)?;
         let dots = Dots::for_count(points.len());
         let radius = scale * dots.radius;
+        let places: Vec<[f64; 2]> = points.iter().map(|point| frame.place(point.map(Into::into), &view)).collect();
         // Noise is drawn first, so that it hides nothing.
         for noise in [true, false] {
-            for (i, point) in points.iter().enumerate() {
+            for (i, place) in places.iter().enumerate() {
                 let cluster = labels.get(i);
-                let at = frame.place(point.map(Into::into), &view).map(|x| scale * x);
+                let at = place.map(|x| scale * x);
                 if cluster.is_none() != noise || !at.iter().all(|x| x.is_finite()) {
                     continue;
                 }
@@ -112,11 +113,6 @@ pub fn clusters<S: Scalar, const D: usize>(
             let middle = [0, 1].map(|k| view.corner[k] + 0.5 * view.size[k]);
             chart.text("no points", middle, LETTERS, Align::Center, INK);
         }
-        let place = |point: &[S; D]| {
-            let [x, y] = frame.place(point.map(Into::into), &view);
-            [view.corner[0] + x, view.corner[1] + y]
-        };
-        let places: Vec<[f64; 2]> = points.iter().map(place).collect();
         let plot = [view.corner, [0, 1].map(|k| view.corner[k] + view.size[k])];
         draw_numbers(&mut chart, &places, labels, &legend, plot);
         frame.axes(&mut chart, &view, &shown.axes);
@@ -367,6 +363,6 @@ mod tests {
         let error = clusters(&[[0.0, 0.0]; 2], &labels, &shown(1.0, None), PictureFormat::Png).unwrap_err();
         assert_eq!(error.to_string(), "3 labels for 2 points; expected one per point");
         let error = clusters(&[[0.0]; 3], &labels, &shown(1.0, None), PictureFormat::Png).unwrap_err();
-        assert_eq!(error.to_string(), "points have 1 dimensions; a picture of clusters needs 2 or 3");
+        assert_eq!(error.to_string(), "points have 1 dimension; a picture of clusters needs 2 or 3");
     }
 }

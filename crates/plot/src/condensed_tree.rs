@@ -5,7 +5,7 @@ use ropewalk::cluster::{CondensedTree, HdbscanClusters};
 use ropewalk::internals::format::grouped;
 
 use crate::axis::{Axis, BOTTOM, INK, LEFT, LETTERS, MIDDLE, PAPER, RIGHT, TOP, empty_note, frame, page};
-use crate::chart::{Chart, Rect};
+use crate::chart::{Chart, Rect, meet};
 use crate::cluster_legend::Legend;
 use crate::colors::{Rgb, is_dark, mix};
 use crate::font::{HIGH, width as width_of};
@@ -176,9 +176,8 @@ fn numbers(chart: &mut Chart, mut labels: Vec<Number>) {
         let fits = width > 2.0 * half + 4.0 && bottom - top > LETTERS + 6.0;
         let y = if fits { top + LETTERS } else { bottom + LETTERS };
         let place = [[middle - half, y - HIGH * LETTERS - 2.0], [middle + half, y + 2.0]];
-        let meets = |other: &Rect| (0..2).all(|k| place[0][k] < other[1][k] && other[0][k] < place[1][k]);
         let inside = place[0][0] > LEFT && place[1][0] < RIGHT && place[1][1] < BOTTOM;
-        if taken.iter().any(meets) || !inside {
+        if !inside || taken.iter().any(|other| meet(&place, other, 0.0)) {
             continue;
         }
         let colors = if fits && is_dark(color) { [PAPER, color] } else { [INK, PAPER] };

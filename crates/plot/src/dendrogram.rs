@@ -6,7 +6,7 @@ use ropewalk::internals::format::grouped;
 use ropewalk::{Error, Result};
 use ropewalk_table::Catalog;
 
-use crate::axis::{Axis, BOTTOM, FAINT, INK, LEFT, MIDDLE, RIGHT, TOP, empty_note, frame, page};
+use crate::axis::{Axis, BOTTOM, FAINT, INK, LEFT, LETTERS, MIDDLE, RIGHT, TOP, empty_note, frame, page};
 use crate::canvas::Align;
 use crate::chart::Chart;
 use crate::colors::category_color;
@@ -21,11 +21,8 @@ const THINNEST: f64 = 1.0;
 /// The space above the densest peak, for its label, and below the root.
 const ABOVE: f64 = 38.0;
 const BELOW: f64 = 8.0;
-/// The size of a label, and the space between labels.
-const LABEL: f64 = 24.0;
+/// The space between labels.
 const GAP: f64 = 6.0;
-/// The font size of the legend of levels.
-const LEVEL: f64 = 24.0;
 /// The number of the most massive structures that may have labels.
 const CANDIDATES: usize = 400;
 /// The level from which on all levels have the same colour.
@@ -198,16 +195,17 @@ impl<'a> Tree<'a> {
         let mut taken: Vec<[f64; 3]> = vec![];
         for branch in heaviest.into_iter().take(CANDIDATES) {
             let label = branch.row.to_string();
-            let half = 0.5 * (width_of(&label, LABEL) + GAP);
+            let half = 0.5 * (width_of(&label, LETTERS) + GAP);
             let y = axis.at(rows[branch.row].peak_density) - 8.0;
-            let meets = |&[x, line, other]: &[f64; 3]| (x - branch.x).abs() < half + other && (line - y).abs() < LABEL;
+            let meets =
+                |&[x, line, other]: &[f64; 3]| (x - branch.x).abs() < half + other && (line - y).abs() < LETTERS;
             // A label must not overlap another label or a line.
             let crosses = |other: &Branch| {
                 let row = rows[other.row];
-                (other.x - branch.x).abs() < half && axis.at(row.peak_density) < y && axis.at(row.saddle) > y - LABEL
+                (other.x - branch.x).abs() < half && axis.at(row.peak_density) < y && axis.at(row.saddle) > y - LETTERS
             };
             if !taken.iter().any(meets) && !self.branches.iter().any(crosses) {
-                chart.text(label, [branch.x, y], LABEL, Align::Center, INK);
+                chart.text(label, [branch.x, y], LETTERS, Align::Center, INK);
                 taken.push([branch.x, y, half]);
             }
         }
@@ -229,13 +227,13 @@ impl<'a> Tree<'a> {
                 (color, format!("level {level}{more}: {} {what}{ending}", grouped(count as u64)))
             })
             .collect();
-        let letters = |name: &str| 30.0 + width_of(name, LEVEL);
+        let letters = |name: &str| 30.0 + width_of(name, LETTERS);
         let mut x = MIDDLE - 0.5 * names.iter().map(|(_, name)| letters(name) + 20.0).sum::<f64>();
         let y = BOTTOM + 30.0;
         for (color, name) in names {
             chart.line(vec![[x, y - 5.0], [x + 22.0, y - 5.0]], 5.0, category_color(color));
             let width = letters(&name);
-            chart.text(name, [x + 30.0, y], LEVEL, Align::Left, INK);
+            chart.text(name, [x + 30.0, y], LETTERS, Align::Left, INK);
             x += width + 20.0;
         }
     }

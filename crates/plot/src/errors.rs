@@ -2,6 +2,7 @@
 
 use std::fmt::Display;
 
+use ropewalk::internals::format::counted;
 use ropewalk::{Error, ErrorKind};
 
 /// A picture with more than `limit` pixels.
@@ -17,7 +18,10 @@ pub(super) fn labels_length(labels: usize, points: usize) -> Error {
 
 /// Points of a dimension that is not drawn.
 pub(super) fn cluster_dimension(dim: usize) -> Error {
-    Error::new(ErrorKind::Input, format!("points have {dim} dimensions; a picture of clusters needs 2 or 3"))
+    Error::new(
+        ErrorKind::Input,
+        format!("points have {}; a picture of clusters needs 2 or 3", counted(dim as u64, "dimension")),
+    )
 }
 
 /// A picture that cannot be drawn: a failed encoder, or an invalid font.

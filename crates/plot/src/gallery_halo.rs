@@ -1,7 +1,7 @@
 //! A halo in space, and its panel of a gallery.
 
 use ropewalk::geometry::Space;
-use ropewalk::internals::format::{grouped, significant};
+use ropewalk::internals::format::{counted, significant};
 
 use crate::axis_units::AxisUnits;
 use crate::gallery::{GalleryMembers, GalleryPanel};
@@ -60,7 +60,7 @@ impl GalleryHalo {
         let radius = self.r200c.map(|radius| length * radius);
         let sphere = radius.map(|radius| format!("R200c {} {}", significant(radius, 3), units.length()));
         GalleryPanel {
-            caption: [self.name.clone(), format!("{} members", grouped(count as u64)), sphere.unwrap_or_default()],
+            caption: [self.name.clone(), counted(count as u64, "member"), sphere.unwrap_or_default()],
             centers: self.centers.iter().map(|at| about(offset(at))).collect(),
             radius,
             members,

@@ -30,13 +30,13 @@ const KNEE: Rgb = [227, 89, 51];
 ///
 /// `knee` holds two indices into `sorted`: the start of the chord to the last point, and the knee, a point below the
 /// chord. Both are marked. Distances of zero (copies of a point) are to the left of the curve. `title` is the heading
-/// line and the unit of distances, which may be empty.
+/// line, and `unit` that of the distances; it may be empty.
 ///
 /// ```
 /// use ropewalk_plot::{PictureFormat, k_distances};
 ///
 /// let sorted = [0.1, 0.11, 0.12, 0.13, 0.5, 0.9];
-/// let svg = k_distances(&sorted, 4, Some([0, 3]), ["six points", "km"], PictureFormat::Svg)?;
+/// let svg = k_distances(&sorted, 4, Some([0, 3]), "six points", "km", PictureFormat::Svg)?;
 /// assert!(String::from_utf8_lossy(&svg).contains(">distance  [km]<"));
 /// # Ok::<(), ropewalk::Error>(())
 /// ```
@@ -47,13 +47,14 @@ pub fn k_distances(
     sorted: &[f64],
     k: usize,
     knee: Option<[usize; 2]>,
-    title: [&str; 2],
+    title: &str,
+    unit: &str,
     style: impl Into<Style>,
 ) -> Result<Vec<u8>> {
-    chart(sorted, k, knee, title).encoded(style)
+    chart(sorted, k, knee, title, unit).encoded(style)
 }
 
-fn chart(sorted: &[f64], k: usize, knee: Option<[usize; 2]>, [title, unit]: [&str; 2]) -> Chart {
+fn chart(sorted: &[f64], k: usize, knee: Option<[usize; 2]>, title: &str, unit: &str) -> Chart {
     let name = match k {
         1 => "Distance to the nearest neighbour of each point".into(),
         _ => format!("Distance to the {} nearest neighbour of each point", ordinal(k)),
@@ -167,7 +168,7 @@ mod tests {
             [2, 3, 4, 11, 12, 21, 113, 1001].map(ordinal),
             ["2nd", "3rd", "4th", "11th", "12th", "21st", "113th", "1,001st"]
         );
-        let svg = |k| chart(&[1.0, 2.0], k, None, [""; 2]).svg().unwrap();
+        let svg = |k| chart(&[1.0, 2.0], k, None, "", "").svg().unwrap();
         assert!(svg(4).contains("Distance to the 4th nearest neighbour of each point"));
         assert!(svg(1).contains("Distance to the nearest neighbour of each point"));
     }
@@ -186,7 +187,7 @@ mod tests {
         ];
         for sorted in sets {
             for knee in [None, Some([0, 0]), Some([0, 1]), Some([1, 9])] {
-                let chart = chart(sorted, usize::MAX, knee, ["<&>"; 2]);
+                let chart = chart(sorted, usize::MAX, knee, "<&>", "<&>");
                 assert!(chart.png(96.0).unwrap().starts_with(b"\x89PNG"));
                 let svg = chart.svg().unwrap();
                 assert!(svg.contains("&lt;&amp;&gt;") && !svg.contains("NaN"));

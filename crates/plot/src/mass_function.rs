@@ -379,6 +379,7 @@ mod tests {
         assert!(svg.contains(">n(≥ M)  [") && svg.contains(">dn / d ln M  ["));
         assert!(width(RATIO, 1.1 * LETTERS) < RESIDUALS[1] - RESIDUALS[0]);
     }
+
     /// The lines below the plots are on the page, and only if fits are drawn.
     #[test]
     fn lines_below_the_plots() {

@@ -1,14 +1,14 @@
-//! The size of text on paper: every picture is legible in a column of a journal.
+//! The size of text on paper: pictures are legible in a column of a journal. Only long headings shrink.
 
 use ropewalk::cluster::{Hdbscan, Labels};
 use ropewalk::geometry::Space;
 use ropewalk::halo::{AdaptaHop, Particles};
 use ropewalk::units::{MassUnit, Units};
-use ropewalk_table::Catalog;
+use ropewalk_table::{Catalog, MassCounts};
 
 use crate::{
     AxisUnits, ClusterPicture, GalleryHalo, Map, PictureFormat, ProfilePanel, Projection, Style, clusters,
-    condensed_tree, dendrogram, gallery, k_distances, map, profiles, projection,
+    condensed_tree, dendrogram, gallery, k_distances, map, mass_function, profiles, projection,
 };
 
 /// The width of a column, and the smallest text that journals accept.
@@ -49,6 +49,9 @@ fn text_is_legible_in_a_column() {
     let title = "2,000 particles, 2 halos, box 32 comoving Mpc/h".to_string();
     let shown = Projection { title, units: units.clone(), ..Projection::default() };
     pictures.push(("projection", projection(&particles, &catalog, &shown, style)));
+    let counts = MassCounts::new(&catalog, 1e3);
+    let title = "694 halos of 20 or more particles, HOP, redshift 0";
+    pictures.push(("mass function", mass_function(&counts, &[], title, "", &units, style)));
     catalog.add_subhalos(&found).unwrap();
     pictures.push(("projection with subhalos", projection(&particles, &catalog, &shown, style)));
     pictures.push(("dendrogram", dendrogram(&catalog, 0, "halo 0 (tag 12345): 2,000 particles", style)));
@@ -80,7 +83,7 @@ fn text_is_legible_in_a_column() {
     let hdbscan = Hdbscan::new(20).run(&positions).unwrap();
     pictures.push(("condensed tree", condensed_tree(&hdbscan, "min_cluster_size 20, min_samples 20", style)));
     let distances: Vec<f64> = (1..=100).map(|i| 0.01 * f64::from(i * i)).collect();
-    pictures.push(("k-distances", k_distances(&distances, 4, Some([80, 90]), ["points.csv", "Mpc"], style)));
+    pictures.push(("k-distances", k_distances(&distances, 4, Some([80, 90]), "points.csv", "Mpc", style)));
 
     let axes = ["longitude [deg]", "latitude [deg]"].map(String::from);
     let (name, title) = ("temperature [K]".into(), "temperature, 100 x 100 cells".into());

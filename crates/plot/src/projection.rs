@@ -18,7 +18,7 @@ use crate::panel::{Panel, Scale};
 use crate::slab::{AXES, Slab};
 use crate::style::Style;
 use crate::ticks::{Room, Side, between_decades, logarithmic};
-use crate::window::{PLOT, SIDE, Window};
+use crate::window::{LETTERS, PLOT, SIDE, Window};
 
 const WIDTH: f64 = 1366.0;
 const HEIGHT: f64 = 1290.0;
@@ -27,8 +27,7 @@ const LEFT: f64 = PLOT[0][0];
 const TOP: f64 = PLOT[0][1];
 const RIGHT: f64 = PLOT[1][0];
 const BOTTOM: f64 = PLOT[1][1];
-/// The font size of all text but the title: 6 points where the page is 85 mm wide.
-const LETTERS: f64 = 34.0;
+/// The font size of the title.
 const TITLE: f64 = 38.0;
 /// Options of a projection: title, units, and slab.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -159,7 +158,7 @@ impl ProjectedDensity {
             }
             None => chart.heading(&shown.title, [middle, 70.0], TITLE, INK),
         }
-        circles.legend(&mut chart, [middle, if slab.is_some() { 138.0 } else { 126.0 }], LETTERS);
+        circles.legend(&mut chart, [middle, if slab.is_some() { 138.0 } else { 126.0 }]);
         chart.encoded(style)
     }
 }

@@ -47,7 +47,7 @@ impl PictureFormat {
 /// use ropewalk_plot::{PictureFormat, Style, k_distances};
 ///
 /// let style = Style::new(PictureFormat::Png).dpi(72.0);
-/// let png = k_distances(&[0.1, 0.2, 0.5], 1, None, "three points", style)?;
+/// let png = k_distances(&[0.1, 0.2, 0.5], 1, None, "three points", "", style)?;
 /// // Ten inches wide.
 /// assert_eq!(&png[16..20], &720u32.to_be_bytes());
 /// # Ok::<(), ropewalk::Error>(())

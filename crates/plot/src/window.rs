@@ -7,6 +7,8 @@ use crate::slab::Slab;
 
 /// Units along a side of the density, and pixels at the default resolution.
 pub const SIDE: usize = 960;
+/// The font size of all text but the title: 6 points where the page is 85 mm wide.
+pub const LETTERS: f64 = 34.0;
 /// The edges of the density on the page.
 pub const PLOT: Rect = [[206.0, 204.0], [206.0 + SIDE as f64, 204.0 + SIDE as f64]];
 

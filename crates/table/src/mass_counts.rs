@@ -193,7 +193,8 @@ impl MassCounts {
     /// Returns the mass of friends-of-friends halos that is corrected for the finite number of their particles:
     /// `mass (1 - N^-0.6)`, where N is `mass` over the mean mass per linked particle. Zero for one particle or less.
     ///
-    /// Friends of friends overestimates the masses of halos with few particles. Fits of corrected masses must be compared with corrected masses.
+    /// Friends of friends overestimates the masses of halos with few particles. Fits of corrected masses must be
+    /// compared with corrected masses.
     ///
     /// # Source
     /// Warren et al. 2006 (ApJ 646, 881).

@@ -6,8 +6,8 @@ use ropewalk::units::UnitSystem;
 
 use super::super::centers::CenterArg;
 use super::super::device::DevicesArg;
+use super::super::suggested::{TYPES, suggested};
 use super::super::universe::Overrides;
-use super::suggested::{DEVICES, TYPES, suggested};
 use super::{AdaptaHop, Finder, Hop, Pictures, number, particle_type};
 
 /// Find the halos of snapshots; write a catalogue, labels and pictures.
@@ -148,8 +148,8 @@ pub struct Halos {
     /// Units of the catalogue, tables and pictures [default: the snapshot's units]
     ///
     /// h is comoving Mpc/h, Msun/h and km/s; physical is physical Mpc, Msun and km/s. Without this option, pictures
-    /// are in comoving Mpc/h and Msun/h if the snapshot's units are known. With this option, mass functions are numbers per
-    /// comoving volume.
+    /// are in comoving Mpc/h and Msun/h if the snapshot's units are known. With this option, mass functions
+    /// are numbers per comoving volume.
     #[arg(
         long,
         value_name = "h|physical",
@@ -236,14 +236,7 @@ pub struct Halos {
     /// through host memory and share the threads of the host.
     ///
     /// With --mpi the ranks of one host take its devices in turn, from the given one on.
-    #[arg(
-        long,
-        value_name = "DEVICE",
-        default_value = "cpu",
-        value_parser = suggested(DEVICES, str::parse::<DevicesArg>),
-        hide_possible_values = true,
-        help_heading = "Running"
-    )]
+    #[arg(long, value_name = "DEVICE", default_value = "cpu", hide_possible_values = true, help_heading = "Running")]
     pub device: DevicesArg,
     /// Number of threads [default: one per processor]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..), help_heading = "Running")]

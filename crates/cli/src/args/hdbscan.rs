@@ -3,7 +3,6 @@
 use std::path::PathBuf;
 
 use super::super::device::DeviceArg;
-use super::suggested::{DEVICES, suggested};
 use super::{Points, number};
 
 /// Find clusters of any density and noise, without a radius (HDBSCAN*).
@@ -53,13 +52,7 @@ pub struct Hdbscan {
     /// Device that finds the clusters: cpu, cuda, vulkan, or one of several, as cuda:1
     ///
     /// On a device --min-samples is at most 65, --alpha is 1, and --ties is together.
-    #[arg(
-        long,
-        value_name = "DEVICE",
-        default_value = "cpu",
-        value_parser = suggested(DEVICES, str::parse::<DeviceArg>),
-        hide_possible_values = true
-    )]
+    #[arg(long, value_name = "DEVICE", default_value = "cpu", hide_possible_values = true)]
     pub device: DeviceArg,
     /// Write the cluster of each point in file order, -1 for noise
     ///

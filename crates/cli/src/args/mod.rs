@@ -16,7 +16,6 @@ mod pictures;
 mod points;
 mod raycast;
 mod shell;
-mod suggested;
 mod trees;
 
 pub use super::number::number;
@@ -36,7 +35,6 @@ pub use trees::{Emst, Linkage, TreeArgs};
 
 use super::device::{DeviceArg, DevicesArg};
 use super::verbosity::Verbosity;
-use suggested::{DEVICES, suggested};
 
 /// Friends-of-friends halos of N-body snapshots, and density clusters of points in 1 to 10 dimensions.
 #[derive(Debug, Parser)]
@@ -99,13 +97,7 @@ pub struct Dbscan {
     #[arg(long)]
     pub star: bool,
     /// Device that finds the clusters: cpu, cuda, vulkan, or one of several, as cuda:1
-    #[arg(
-        long,
-        value_name = "DEVICE",
-        default_value = "cpu",
-        value_parser = suggested(DEVICES, str::parse::<DeviceArg>),
-        hide_possible_values = true
-    )]
+    #[arg(long, value_name = "DEVICE", default_value = "cpu", hide_possible_values = true)]
     pub device: DeviceArg,
     /// Write the cluster of each point in file order, -1 for noise
     ///
@@ -258,13 +250,7 @@ pub struct Bench {
     /// threads of the host. The table shows the slowest and the mean time of the devices, the memory of all together,
     /// the bytes sent, and the number of collective calls. With --mpi the ranks of one host take its devices in turn,
     /// from the given one on.
-    #[arg(
-        long,
-        value_name = "DEVICE",
-        default_value = "cpu",
-        value_parser = suggested(DEVICES, str::parse::<DevicesArg>),
-        hide_possible_values = true
-    )]
+    #[arg(long, value_name = "DEVICE", default_value = "cpu", hide_possible_values = true)]
     pub device: DevicesArg,
     /// Number of threads [default: one per processor]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]

@@ -18,15 +18,15 @@ pub struct Raycast {
     ///
     /// Hits have a row per ray: the coordinates x, y, z of the hit, the triangle, and the parameter t, where the hit is
     /// at origin + t * direction. For a ray without a hit, the coordinates are NaN, the triangle is -1, and t is
-    /// infinity. By the ending of the
-    /// name, a table (.csv, .ecsv, .parquet) or a NumPy array of f64 with these five columns (.npy). Standard output is
-    /// CSV. Triangles are numbered from 0 in the order of the file, after polygons are split.
+    /// infinity. By the ending of the name, a table (.csv, .ecsv, .parquet) or a NumPy array of f64 with these five
+    /// columns (.npy). Standard output is CSV. Triangles are numbered from 0 in the order of the file, after polygons
+    /// are split.
     #[arg(long, value_name = "PICTURE.png|HITS.csv|npy")]
     pub out: PathBuf,
     /// Find the first hit of each ray of this file instead of drawing
     ///
-    /// A table or an array with six numbers per row: three of the origin and three of the direction, which need
-    /// not have length 1. A direction of zeros has no hit.
+    /// A table or an array with six numbers per row: three of the origin and three of the direction, which need not
+    /// have length 1. A direction of zeros has no hit.
     #[arg(long, value_name = "RAYS", conflicts_with_all = ["size", "azimuth", "elevation"])]
     pub rays: Option<PathBuf>,
     /// Width and height in pixels

@@ -4,7 +4,6 @@ use std::path::PathBuf;
 
 use super::super::device::DeviceArg;
 use super::Points;
-use super::suggested::{DEVICES, suggested};
 
 /// The points, and the weights of the spanning tree.
 #[derive(Debug, clap::Args)]
@@ -40,13 +39,7 @@ pub struct Emst {
     /// Device: cpu, cuda, vulkan, or one of several, as cuda:1
     ///
     /// On a device --min-samples is at most 65.
-    #[arg(
-        long,
-        value_name = "DEVICE",
-        default_value = "cpu",
-        value_parser = suggested(DEVICES, str::parse::<DeviceArg>),
-        hide_possible_values = true
-    )]
+    #[arg(long, value_name = "DEVICE", default_value = "cpu", hide_possible_values = true)]
     pub device: DeviceArg,
 }
 

@@ -194,7 +194,7 @@ fn bad_input() {
     assert!(program("dbscan", &file, &[&good[..], &twice].concat()).error().contains("two outputs"));
     let line_of_points = scratch.write("line.csv", "x\n1\n2\n3\n");
     let line = program("dbscan", &line_of_points, &[&good[..], &outputs].concat()).error();
-    assert!(line.contains("points have 1 dimensions; --plot requires 2 or 3"), "{line}");
+    assert!(line.contains("points have 1 dimension; --plot requires 2 or 3"), "{line}");
     for (k, said) in [("0", "--k is 0"), ("404", "only 403 others"), ("18446744073709551615", "only 403 others")] {
         assert!(program("kdist", &file, &["--k", k, "--plot", &png]).error().contains(said));
     }

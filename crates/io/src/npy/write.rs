@@ -136,11 +136,11 @@ pub fn write_npy_f64_rows_to(mut out: impl Write, values: &[f64], width: usize) 
 /// ```
 ///
 /// # Errors
-/// If `out` cannot be written, or if the shape is not that of the number of values.
+/// If `out` cannot be written, or if the product of `shape` is not the number of values.
 pub fn write_npy_f64_shaped_to(mut out: impl Write, values: &[f64], shape: &[usize]) -> Result<()> {
     let n = shape.iter().try_fold(1_usize, |n, &side| n.checked_mul(side));
     if n != Some(values.len()) {
-        let message = format!("the shape {shape:?} is not that of {} values", values.len());
+        let message = format!("the shape {shape:?} does not fit {} values", values.len());
         return Err(Error::new(ErrorKind::Parameter, message));
     }
     let shape: Vec<u64> = shape.iter().map(|&side| side as u64).collect();

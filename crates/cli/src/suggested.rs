@@ -7,8 +7,6 @@ use clap::{Arg, Command};
 
 /// The names of particle types.
 pub const TYPES: &[&str] = &["gas", "dm", "stars", "bh", "neutrinos"];
-/// The kinds of devices.
-pub const DEVICES: &[&str] = &["cpu", "cuda", "vulkan"];
 
 /// A parser, and the values that shells complete.
 #[derive(Clone)]
