@@ -106,6 +106,7 @@ fn chart(
     let most = (counts.masses().len() as f64).log10() - volume.log10() + 0.2;
     let panel = |ends, [top, bottom]: [f64; 2]| Panel {
         powers: true,
+        name_room: 1.05,
         ..Panel::new(x, Scale::logarithmic(ends, [bottom, top]))
     };
     let masses = format!("halo mass M  [{}]", units.mass());

@@ -67,12 +67,14 @@ pub struct Panel {
     pub is_gridded: bool,
     /// `true` if ticks point outwards, so that they do not cover dense plots.
     pub is_outside: bool,
+    /// The room for the name of the vertical axis, relative to the height of the plot.
+    pub name_room: f64,
 }
 
 impl Panel {
     /// Creates a panel with the default font size, and grid lines at the ticks.
     pub fn new(x: Scale, y: Scale) -> Self {
-        Self { x, y, letters: LETTERS, powers: false, is_gridded: true, is_outside: false }
+        Self { x, y, letters: LETTERS, powers: false, is_gridded: true, is_outside: false, name_room: 1.0 }
     }
 
     pub fn rect(&self) -> Rect {
@@ -135,7 +137,7 @@ impl Panel {
             let name = up.named(name);
             let labels = up.marks.iter().map(|(_, label)| width(label, size)).fold(0.0, f64::max);
             let x = left - (labels + 1.5 * size).min(4.7 * size);
-            chart.text_upwards(name, [x, 0.5 * (top + bottom)], 1.1 * size, 1.25 * (bottom - top), INK);
+            chart.text_upwards(name, [x, 0.5 * (top + bottom)], 1.1 * size, self.name_room * (bottom - top), INK);
         }
     }
 }

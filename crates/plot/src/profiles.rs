@@ -110,6 +110,8 @@ fn chart(panels: &[ProfilePanel], [title, radius]: [&str; 2], units: &AxisUnits)
         };
         let plot = Panel {
             letters: LETTERS,
+            // There are captions above and labels below each plot.
+            name_room: 1.25,
             ..Panel::new(Scale::logarithmic(x, [left, left + wide]), Scale::logarithmic(y, [top + high, top]))
         };
         panel(&mut chart, halo, &plot, [i + columns >= panels.len(), column == 0], units);
