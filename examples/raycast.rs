@@ -55,7 +55,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         println!("{point:?} is {side}, {:.3} from the surface", mesh.signed_distance(point).abs());
     }
     if let Some(path) = std::env::args().nth(1) {
-        let (picture, rays) = shaded(&mesh, &View::default())?;
+        let (picture, rays) = shaded(&mesh, None, &View::default())?;
         std::fs::write(&path, picture).map_err(|error| format!("{path}: {error}"))?;
         println!("{rays} rays drew {path}");
     }

@@ -12,8 +12,13 @@ from ropewalk import _native
 from ropewalk._types import Floats
 
 
-class MeshData(NamedTuple):
-    """The triangles of a file, as returned by `read_mesh` and accepted by `Mesh`.
+class _Triangles(NamedTuple):
+    vertices: Floats
+    faces: NDArray[np.uint32]
+
+
+class MeshData(_Triangles):
+    """The triangles of a file, as returned by `read_mesh`. As a tuple it has two items, the arguments of `Mesh`.
 
     Attributes
     ----------
@@ -23,6 +28,9 @@ class MeshData(NamedTuple):
     faces : ndarray of uint32, shape (faces, 3)
         The corners of each triangle as indices into the vertices.
 
+    colors : ndarray of uint8, shape (n, 3), or None
+        The sRGB colour of each vertex, which `plot.mesh` draws; ``None`` if the file has none, or not for all vertices.
+
     Examples
     --------
     >>> from ropewalk import Mesh, MeshData
@@ -31,12 +39,19 @@ class MeshData(NamedTuple):
     Mesh(faces=1, vertices=3, dtype=float64)
     """
 
-    vertices: Floats
-    faces: NDArray[np.uint32]
+    colors: NDArray[np.uint8] | None
+
+    def __new__(cls, vertices: Floats, faces: NDArray[np.uint32], colors: NDArray[np.uint8] | None = None) -> MeshData:
+        self = super().__new__(cls, vertices, faces)
+        self.colors = colors
+        return self
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (self.vertices, self.faces, self.colors)
 
 
 def read_mesh(path: str | os.PathLike[str]) -> MeshData:
-    """Reads the triangles of an OBJ, PLY, STL or OFF file. The format is recognized by content, not by name.
+    """Reads the triangles of an OBJ, PLY, STL, OFF or glTF file. The format is recognized by content, not by name.
 
     Parameters
     ----------
@@ -46,7 +61,7 @@ def read_mesh(path: str | os.PathLike[str]) -> MeshData:
     Returns
     -------
     MeshData
-        ``vertices`` and ``faces`` for `Mesh`. Polygons are split into triangle fans around their first corner. STL files have no shared
+        ``vertices`` and ``faces`` for `Mesh`, and the ``colors`` of vertices. Polygons are split into triangle fans around their first corner. STL files have no shared
         vertices: corners with equal coordinates are merged. The parts of an OBJ file become one mesh.
 
     Raises

@@ -23,6 +23,7 @@ from ropewalk._halo_figures import gallery, mass_function, profiles, projection,
 from ropewalk._hdbscan import HDBSCAN
 from ropewalk._k_distances import k_distances as distances_of
 from ropewalk._mesh import Mesh
+from ropewalk._mesh_data import MeshData
 from ropewalk._text import counted
 
 __all__ = [
@@ -183,12 +184,15 @@ def k_distances(
     return Figure(heading, draw)
 
 
-def mesh(mesh: Mesh, *, azimuth: float = -60.0, elevation: float = 25.0, width: int = 1200, height: int = 900) -> Figure:
+def mesh(
+    mesh: Mesh | MeshData, *, azimuth: float = -60.0, elevation: float = 25.0, width: int = 1200, height: int = 900
+) -> Figure:
     """Renders a mesh with a shadow, by ray casting. The picture shows the whole mesh; z points up.
 
     Parameters
     ----------
-    mesh : Mesh
+    mesh : Mesh or MeshData
+        The triangles. Those of `read_mesh` are drawn in the colours of the file, if it has them.
 
     azimuth : float
         The azimuth of the eye in degrees about the z axis, from x towards y.
@@ -212,9 +216,12 @@ def mesh(mesh: Mesh, *, azimuth: float = -60.0, elevation: float = 25.0, width: 
     b'PNG'
     """
     view = (real(azimuth, "azimuth"), real(elevation, "elevation"), integer(width, "width", 1), integer(height, "height", 1))
+    colors = None
+    if isinstance(mesh, MeshData):
+        mesh, colors = Mesh(*mesh), None if mesh.colors is None else np.ascontiguousarray(mesh.colors[mesh.faces], np.uint8)
     native = mesh._mesh
     heading = f"{len(mesh):,} triangles"
-    return Figure(heading, lambda style: _native.draw_mesh(native, *view), is_raster=True, formats=("png",))
+    return Figure(heading, lambda style: _native.draw_mesh(native, colors, *view), is_raster=True, formats=("png",))
 
 
 def _numbers(labels: NDArray[Any]) -> NDArray[np.int32]:

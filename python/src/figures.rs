@@ -2,7 +2,7 @@
 //!
 //! In: the data of a figure, and a format with a resolution. Out: the bytes of a file. `ropewalk-plot` draws.
 
-use numpy::{PyReadonlyArray1, PyReadonlyArray2, PyUntypedArrayMethods};
+use numpy::{PyReadonlyArray1, PyReadonlyArray2, PyReadonlyArray3, PyUntypedArrayMethods};
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 use ropewalk::halo::Particles;
@@ -122,21 +122,24 @@ pub fn draw_k_distances<'py>(
 
 /// Renders a mesh as PNG.
 #[pyfunction]
-#[pyo3(signature = (mesh, azimuth, elevation, width, height))]
+#[pyo3(signature = (mesh, colors, azimuth, elevation, width, height))]
 pub fn draw_mesh<'py>(
     py: Python<'py>,
     mesh: &Bound<'py, Mesh>,
+    colors: Option<PyReadonlyArray3<'py, u8>>,
     azimuth: f64,
     elevation: f64,
     width: usize,
     height: usize,
 ) -> PyResult<Bound<'py, PyBytes>> {
     let mesh = &mesh.get().0;
+    let colors = colors.as_ref().map(|colors| colors.as_slice()).transpose()?;
+    let colors = colors.map(|colors| colors.as_chunks::<3>().0.as_chunks::<3>().0);
     drawn(py, || {
         let view = View { azimuth, elevation, width, height };
         let (picture, _) = match mesh {
-            TypedMesh::F32(mesh, _) => ropewalk_plot::shaded(mesh, &view)?,
-            TypedMesh::F64(mesh) => ropewalk_plot::shaded(mesh, &view)?,
+            TypedMesh::F32(mesh, _) => ropewalk_plot::shaded(mesh, colors, &view)?,
+            TypedMesh::F64(mesh) => ropewalk_plot::shaded(mesh, colors, &view)?,
         };
         Ok(picture)
     })

@@ -177,10 +177,13 @@ impl Mesh {
     }
 }
 
-/// Returns the vertices and faces of a file.
+/// The vertices, faces and colours of a file.
+type Triangles<'py> = (Bound<'py, PyAny>, Matrix<'py, u32>, Option<Matrix<'py, u8>>);
+
+/// Returns the vertices, faces and colours of a file.
 #[pyfunction]
 #[pyo3(signature = (path))]
-pub fn read_mesh(py: Python<'_>, path: PathBuf) -> PyResult<(Bound<'_, PyAny>, Matrix<'_, u32>)> {
+pub fn read_mesh(py: Python<'_>, path: PathBuf) -> PyResult<Triangles<'_>> {
     let mesh = run(py, None, || ropewalk_io::read_mesh(&path))?;
     for note in &mesh.notes {
         let note = CString::new(format!("{}: {note}", path.display()))?;
@@ -191,7 +194,8 @@ pub fn read_mesh(py: Python<'_>, path: PathBuf) -> PyResult<(Bound<'_, PyAny>, M
         Points::F32(table) => table.into_vec().into_pyarray(py).reshape(shape)?.into_any(),
         Points::F64(table) => table.into_vec().into_pyarray(py).reshape(shape)?.into_any(),
     };
-    Ok((vertices, matrix(py, mesh.faces)?))
+    let colors = mesh.colors.map(|colors| matrix(py, colors)).transpose()?;
+    Ok((vertices, matrix(py, mesh.faces)?, colors))
 }
 
 /// The error for arguments that violate the contract with the Python side.

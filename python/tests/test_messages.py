@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 import ropewalk
-from ropewalk import DBSCAN, HDBSCAN, Mesh, MeshData, NearestNeighbors, dbscan, halos, read_snapshot
+from ropewalk import DBSCAN, HDBSCAN, Mesh, MeshData, NearestNeighbors, dbscan, halos, read_mesh, read_snapshot
 
 X = np.random.default_rng(0).random((30, 3))
 
@@ -100,6 +100,26 @@ def test_meshes_of_trimesh() -> None:
     with pytest.raises(TypeError, match="a Scene may have several meshes"):
         Mesh(scene)
     assert len(Mesh(scene.to_mesh())) == len(sphere.faces)
+
+
+def test_gltf_of_trimesh(tmp_path: Path) -> None:
+    """Two spheres in different places, one with colours, as trimesh writes them: in text and in binary."""
+    trimesh = pytest.importorskip("trimesh")
+    scene, moved = trimesh.Scene(), trimesh.transformations.rotation_matrix(0.3, [1, 2, 3], [4, 5, 6])
+    sphere = trimesh.creation.icosphere(1)
+    sphere.visual.vertex_colors = np.random.default_rng(1).integers(0, 256, (len(sphere.vertices), 4))
+    scene.add_geometry(sphere, transform=moved)
+    scene.add_geometry(trimesh.creation.icosphere(2), geom_name="bare")
+    expected = scene.to_mesh()
+    for name, files in ("a.glb", {"a.glb": scene.export(file_type="glb")}), ("model.gltf", scene.export(file_type="gltf")):
+        for file, content in files.items():
+            (tmp_path / file).write_bytes(content)
+        data = read_mesh(tmp_path / name)
+        corners = data.vertices[data.faces].reshape(len(data.faces), 9)
+        triangles = expected.triangles.reshape(len(expected.faces), 9)
+        order, other = (np.lexsort(np.round(rows, 3).T) for rows in (corners, triangles))
+        np.testing.assert_allclose(corners[order], triangles[other], atol=1e-5)
+        assert data.colors is not None and len(data.colors) == len(data.vertices)
 
 
 def test_meshes_of_open3d() -> None:

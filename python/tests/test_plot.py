@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import io
 import os
+import pickle
 import re
 import struct
 import subprocess
@@ -13,6 +15,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 import ropewalk
 from halos_program import P3M, program
@@ -261,6 +264,32 @@ def test_subhalos(catalog: ropewalk.HaloCatalog) -> None:
     assert f"particles, mass {round(mass / 10**power, 2):g}×10{raised} Msun/h" in texts(plot.subhalos(massive))
     with pytest.raises(ValueError, match="by friends of friends have no subhalos"):
         plot.subhalos(catalog)
+
+
+def test_a_mesh_in_its_colors(tmp_path: Path) -> None:
+    """A triangle with a red, a green and a blue corner, from a file, and without its colours."""
+    path = tmp_path / "colors.obj"
+    path.write_text("v 0 0 0 1 0 0\nv 3 0 0 0 1 0\nv 0 3 0 0 0 1\nf 1 2 3\n")
+    data = ropewalk.read_mesh(path)
+    assert data.colors is not None and data.colors.dtype == np.uint8
+    assert data.colors.tolist() == [[255, 0, 0], [0, 255, 0], [0, 0, 255]]
+    vertices, faces = data
+    assert len(vertices) == 3 and faces.tolist() == [[0, 1, 2]]
+    again = pickle.loads(pickle.dumps(data))
+    assert np.array_equal(again.colors, data.colors) and np.array_equal(again.faces, faces)
+
+    def pixels(mesh: Mesh | ropewalk.MeshData) -> NDArray[Any]:
+        png = plot.mesh(mesh, azimuth=-90, elevation=90, width=60, height=60).png()
+        image = pytest.importorskip("matplotlib.image")
+        return np.round(255 * image.imread(io.BytesIO(png))[..., :3]).astype(int)
+
+    colored, plain = pixels(data), pixels(Mesh(*data))
+    for (row, column), channel in {(55, 4): 0, (55, 54): 1, (6, 4): 2}.items():
+        assert colored[row, column].argmax() == channel and colored[row, column].max() > 2 * np.median(colored[row, column])
+        assert np.ptp(plain[row, column]) < 60
+    path.write_text("v 0 0 0\nv 3 0 0 0 1 0\nv 0 3 0 0 0 1\nf 1 2 3\n")
+    assert ropewalk.read_mesh(path).colors is None
+    assert ropewalk.MeshData(vertices, faces).colors is None
 
 
 def test_a_mesh(tmp_path: Path) -> None:

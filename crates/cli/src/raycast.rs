@@ -4,7 +4,7 @@ use std::io::Write as _;
 use std::path::Path;
 
 use ropewalk::{Mesh, Scalar};
-use ropewalk_io::Points;
+use ropewalk_io::{MeshData, Points};
 use ropewalk_plot::{View, shaded};
 
 use super::args::Raycast as Args;
@@ -32,8 +32,8 @@ pub fn run(args: &Args) -> Result<String, Failure> {
     let mut phases = Phases::default();
     let mesh = read(args, &mut phases)?;
     let (picture, rays) = match &mesh.vertices {
-        Points::F32(vertices) => draw(vertices.rows::<3>().unwrap_or_default(), &mesh.faces, &view, &mut phases)?,
-        Points::F64(vertices) => draw(vertices.rows::<3>().unwrap_or_default(), &mesh.faces, &view, &mut phases)?,
+        Points::F32(vertices) => draw(vertices.rows::<3>().unwrap_or_default(), &mesh, &view, &mut phases)?,
+        Points::F64(vertices) => draw(vertices.rows::<3>().unwrap_or_default(), &mesh, &view, &mut phases)?,
     };
     outputs.write(&args.out, |out| out.write_all(&picture))?;
     let mut summary = Summary::default();
@@ -47,10 +47,10 @@ pub fn run(args: &Args) -> Result<String, Failure> {
 
 fn draw<S: Scalar>(
     vertices: &[[S; 3]],
-    faces: &[[u32; 3]],
+    data: &MeshData,
     view: &View,
     phases: &mut Phases,
 ) -> ropewalk::Result<(Vec<u8>, u64)> {
-    let mesh = phases.run("tree", || Mesh::build(vertices, faces))?;
-    phases.run("rays", || shaded(&mesh, view))
+    let mesh = phases.run("tree", || Mesh::build(vertices, &data.faces))?;
+    phases.run("rays", || shaded(&mesh, data.corner_colors().as_deref(), view))
 }

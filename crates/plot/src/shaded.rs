@@ -8,8 +8,8 @@ use std::ops::Range;
 
 use ropewalk::internals::parallel::map;
 use ropewalk::internals::precompiled::same_ref;
-use ropewalk::search::Mesh;
-use ropewalk::{Error, Ray, Result, Scalar};
+use ropewalk::search::{Mesh, RayHit};
+use ropewalk::{Error, ErrorKind, Ray, Result, Scalar};
 
 use crate::canvas::Image;
 use crate::colors::Rgb;
@@ -57,45 +57,53 @@ impl Default for View {
 
 /// Renders the mesh as PNG. Also returns the number of rays cast. Both sides of triangles are drawn.
 ///
+/// `colors` has the sRGB colours of the corners of each triangle, in the order of the mesh. Between corners they are
+/// interpolated. Without them the mesh has one colour.
+///
 /// ```
 /// use ropewalk::Mesh;
 /// use ropewalk_plot::{View, shaded};
 ///
 /// let mesh = Mesh::build(&[[0.0f32, 0.0, 0.0], [1.0, 0.0, 0.0], [0.0, 1.0, 1.0]], &[[0, 1, 2]])?;
-/// let (png, rays) = shaded(&mesh, &View { width: 80, height: 60, ..View::default() })?;
+/// let (png, rays) = shaded(&mesh, None, &View { width: 80, height: 60, ..View::default() })?;
 /// assert!(png.starts_with(b"\x89PNG") && rays >= 4 * 80 * 60);
 /// # Ok::<(), ropewalk::Error>(())
 /// ```
 ///
 /// # Errors
-/// Fails if an angle is not finite, if the elevation is out of range, or if a side is not 1 to 16384 pixels.
-pub fn shaded<S: Scalar>(mesh: &Mesh<S>, view: &View) -> Result<(Vec<u8>, u64)> {
-    if const { S::IS_F32 } { of_f32(same_ref(mesh), view) } else { of_f64(same_ref(mesh), view) }
+/// Fails if an angle is not finite, if the elevation is out of range, if a side is not 1 to 16384 pixels, or if the
+/// numbers of triangles and of their colours differ.
+pub fn shaded<S: Scalar>(mesh: &Mesh<S>, colors: Option<&[[Rgb; 3]]>, view: &View) -> Result<(Vec<u8>, u64)> {
+    if const { S::IS_F32 } { of_f32(same_ref(mesh), colors, view) } else { of_f64(same_ref(mesh), colors, view) }
 }
 
 /// [`draw`] for `f32`, compiled in this crate instead of in each program.
-fn of_f32(mesh: &Mesh<f32>, view: &View) -> Result<(Vec<u8>, u64)> {
-    draw(mesh, view)
+fn of_f32(mesh: &Mesh<f32>, colors: Option<&[[Rgb; 3]]>, view: &View) -> Result<(Vec<u8>, u64)> {
+    draw(mesh, colors, view)
 }
 
 /// [`draw`] for `f64`.
-fn of_f64(mesh: &Mesh<f64>, view: &View) -> Result<(Vec<u8>, u64)> {
-    draw(mesh, view)
+fn of_f64(mesh: &Mesh<f64>, colors: Option<&[[Rgb; 3]]>, view: &View) -> Result<(Vec<u8>, u64)> {
+    draw(mesh, colors, view)
 }
 
-fn draw<S: Scalar>(mesh: &Mesh<S>, view: &View) -> Result<(Vec<u8>, u64)> {
+fn draw<S: Scalar>(mesh: &Mesh<S>, colors: Option<&[[Rgb; 3]]>, view: &View) -> Result<(Vec<u8>, u64)> {
     let View { width, height, .. } = *view;
     for (name, value) in [("width", width), ("height", height)] {
         if !(1..=MOST).contains(&value) {
             return Err(parameter(name, value as f64, "from 1 to 16384"));
         }
     }
+    if let Some(colors) = colors.filter(|colors| colors.len() != mesh.len()) {
+        let sentence = format!("colors for {} triangles of a mesh of {}", colors.len(), mesh.len());
+        return Err(Error::new(ErrorKind::Input, sentence).about("colors"));
+    }
     let camera = Camera::new(mesh, view)?;
     let rows = (STRIP / width).max(1);
     let mut pixels = Vec::with_capacity(width * height);
     let mut rays = 0;
     for first in (0..height).step_by(rows) {
-        let strip = strip(mesh, view, &camera, first..height.min(first + rows));
+        let strip = strip(mesh, colors, view, &camera, first..height.min(first + rows));
         pixels.extend_from_slice(&strip.0);
         rays += strip.1;
     }
@@ -103,7 +111,13 @@ fn draw<S: Scalar>(mesh: &Mesh<S>, view: &View) -> Result<(Vec<u8>, u64)> {
 }
 
 /// Renders the pixels of some rows. Also returns the number of rays cast.
-fn strip<S: Scalar>(mesh: &Mesh<S>, view: &View, camera: &Camera, rows: Range<usize>) -> (Vec<Rgb>, u64) {
+fn strip<S: Scalar>(
+    mesh: &Mesh<S>,
+    colors: Option<&[[Rgb; 3]]>,
+    view: &View,
+    camera: &Camera,
+    rows: Range<usize>,
+) -> (Vec<Rgb>, u64) {
     let View { width, height, .. } = *view;
     let (across, down) = (SAMPLES * width, SAMPLES * height);
     let unit = 1.0 / down.min(across) as f64;
@@ -119,25 +133,35 @@ fn strip<S: Scalar>(mesh: &Mesh<S>, view: &View, camera: &Camera, rows: Range<us
     });
     let lamps: Vec<Ray<S, 3>> = surfaces.iter().map(|surface| surface.1).collect();
     let shadows = mesh.any_hits(&lamps);
-    let mut light = vec![-1.0; hits.len()];
+    let mut samples = vec![None; hits.len()];
     for ((&at, (facing, _)), is_dark) in met.iter().zip(&surfaces).zip(shadows) {
-        light[at] = AMBIENT + (1.0 - AMBIENT) * if is_dark { 0.0 } else { facing.max(0.0) };
+        let light = AMBIENT + (1.0 - AMBIENT) * if is_dark { 0.0 } else { facing.max(0.0) };
+        let own = hits[at].zip(colors).map_or(SURFACE, |(hit, colors)| mixed(&hit, colors));
+        samples[at] = Some(own.map(|own| light * own));
     }
     let pixels = map(width * rows.len(), TASK, &|pixel| {
         let (x, y) = (pixel % width, pixel / width);
-        color(&light, x, y, width, (rows.start + y) as f64 / height as f64)
+        color(&samples, x, y, width, (rows.start + y) as f64 / height as f64)
     });
     (pixels, (rays.len() + lamps.len()) as u64)
 }
 
-/// Averages the samples of a pixel. `light` holds the light of each sample, -1 for the sky; `sky` is the relative
-/// height from the top.
-fn color(light: &[f64], x: usize, y: usize, width: usize, sky: f64) -> Rgb {
+/// Returns the colour of a surface at a hit: the mean of the colours of the triangle's corners with the weights of the
+/// hit.
+fn mixed(hit: &RayHit, colors: &[[Rgb; 3]]) -> [f64; 3] {
+    let corners = &colors[hit.triangle as usize];
+    std::array::from_fn(|k| (0..3).map(|corner| hit.barycentric[corner] * f64::from(corners[corner][k])).sum())
+}
+
+/// Averages the samples of a pixel. `samples` has the colour of each, none for the sky; `sky` is the relative height
+/// from the top.
+fn color(samples: &[Option<[f64; 3]>], x: usize, y: usize, width: usize, sky: f64) -> Rgb {
     let mut sum = [0.0; 3];
     for (row, column) in (0..SAMPLES).flat_map(|row| (0..SAMPLES).map(move |column| (row, column))) {
-        let light = light[(SAMPLES * y + row) * SAMPLES * width + SAMPLES * x + column];
+        let sample = samples[(SAMPLES * y + row) * SAMPLES * width + SAMPLES * x + column];
+        let seen = sample.unwrap_or_else(|| std::array::from_fn(|k| TOP[k] + sky * (BOTTOM[k] - TOP[k])));
         for k in 0..3 {
-            sum[k] += if light < 0.0 { TOP[k] + sky * (BOTTOM[k] - TOP[k]) } else { light * SURFACE[k] };
+            sum[k] += seen[k];
         }
     }
     sum.map(|sum| (sum / (SAMPLES * SAMPLES) as f64).round() as u8)
@@ -265,7 +289,7 @@ mod tests {
         let vertices = [square(4.0, 0.0), square(1.0, 2.0)].concat();
         let faces = [[0, 1, 2], [0, 2, 3], [4, 5, 6], [4, 6, 7]];
         let mesh = Mesh::build(&vertices, &faces[..if roof { 4 } else { 2 }]).unwrap();
-        let (png, _) = shaded(&mesh, &View { azimuth: -90.0, elevation: 90.0, width: 60, height: 40 }).unwrap();
+        let (png, _) = shaded(&mesh, None, &View { azimuth: -90.0, elevation: 90.0, width: 60, height: 40 }).unwrap();
         let mut reader = png::Decoder::new(std::io::Cursor::new(png)).read_info().unwrap();
         let mut pixels = vec![0; 60 * 40 * 3];
         reader.next_frame(&mut pixels).unwrap();
@@ -303,7 +327,7 @@ mod tests {
             {
                 let view = View { azimuth, elevation, width, height };
                 let camera = Camera::new(&mesh, &view).unwrap();
-                let (pixels, _) = strip(&mesh, &view, &camera, 0..height);
+                let (pixels, _) = strip(&mesh, None, &view, &camera, 0..height);
                 let is_sky = |x: usize, y: usize| {
                     let sky = (0..3).map(|k| TOP[k] + y as f64 / height as f64 * (BOTTOM[k] - TOP[k]));
                     sky.zip(pixels[y * width + x]).all(|(sky, own)| (sky - f64::from(own)).abs() <= 1.0)
@@ -321,7 +345,30 @@ mod tests {
             }
         }
         let point = Mesh::build(&[[3.0f64; 3]; 3], &[[0, 1, 2]]).unwrap();
-        assert!(shaded(&point, &View { width: 8, height: 6, ..View::default() }).is_ok());
+        assert!(shaded(&point, None, &View { width: 8, height: 6, ..View::default() }).is_ok());
+    }
+
+    /// The middle of a triangle with a red, a green and a blue corner has a third of each, and each corner its own.
+    #[test]
+    fn colors_of_corners_are_interpolated() {
+        let vertices = [[0.0f32, 0.0, 0.0], [3.0, 0.0, 0.0], [0.0, 3.0, 0.0]];
+        let mesh = Mesh::build(&vertices, &[[0, 1, 2]]).unwrap();
+        let corners = [[255, 0, 0], [0, 255, 0], [0, 0, 255]];
+        let view = View { azimuth: -90.0, elevation: 90.0, width: 61, height: 61 };
+        let camera = Camera::new(&mesh, &view).unwrap();
+        let (pixels, _) = strip(&mesh, Some(&[corners]), &view, &camera, 0..61);
+        // The triangle fills the picture up to a margin: its corners are at the lower left, the lower right and the upper
+        // left.
+        let at = |x: usize, y: usize| pixels[y * 61 + x].map(f64::from);
+        let light = at(21, 40).iter().sum::<f64>() / 255.0;
+        for channel in at(21, 40) {
+            assert!((channel - 85.0 * light).abs() < 0.04 * 255.0, "{channel} {light}");
+        }
+        for (corner, (x, y)) in [(4, 56), (54, 56), (4, 6)].into_iter().enumerate() {
+            assert!(at(x, y)[corner] > 0.85 * 255.0 * light, "{corner} {:?} {light}", at(x, y));
+        }
+        let error = shaded(&mesh, Some(&[]), &view).unwrap_err().to_string();
+        assert!(error.contains("colors"), "{error}");
     }
 
     #[test]
@@ -329,8 +376,8 @@ mod tests {
         let mesh = Mesh::build(&[[0.0f64, 0.0, 0.0], [3.0, 0.0, 1.0], [0.0, 2.0, 0.5]], &[[0, 1, 2]]).unwrap();
         let view = View { width: 30, height: 20, ..View::default() };
         let camera = Camera::new(&mesh, &view).unwrap();
-        let (whole, rays) = strip(&mesh, &view, &camera, 0..20);
-        let parts: Vec<_> = [0..7, 7..8, 8..20].map(|rows| strip(&mesh, &view, &camera, rows)).into();
+        let (whole, rays) = strip(&mesh, None, &view, &camera, 0..20);
+        let parts: Vec<_> = [0..7, 7..8, 8..20].map(|rows| strip(&mesh, None, &view, &camera, rows)).into();
         assert_eq!(parts.iter().flat_map(|part| part.0.clone()).collect::<Vec<_>>(), whole);
         assert_eq!(parts.iter().map(|part| part.1).sum::<u64>(), rays);
     }
@@ -339,14 +386,14 @@ mod tests {
     fn nothing_and_less_than_nothing() {
         let mesh = Mesh::<f64>::build(&[], &[]).unwrap();
         let view = View { width: 4, height: 3, ..View::default() };
-        assert!(shaded(&mesh, &view).is_ok());
+        assert!(shaded(&mesh, None, &view).is_ok());
         for view in [
             View { width: 0, ..view },
             View { height: MOST + 1, ..view },
             View { azimuth: f64::NAN, ..view },
             View { elevation: 91.0, ..view },
         ] {
-            assert!(shaded(&mesh, &view).is_err(), "{view:?}");
+            assert!(shaded(&mesh, None, &view).is_err(), "{view:?}");
         }
     }
 }

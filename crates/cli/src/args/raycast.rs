@@ -6,9 +6,9 @@ use super::number;
 
 /// Draw a triangle mesh in light and shadow, or find the hits of rays.
 ///
-/// MESH is a Wavefront OBJ, PLY, STL or OFF file, recognized by its content. Polygons are split as fans from their
-/// first corner, which is correct for convex polygons. The z axis points up, the whole mesh is in the picture, and both
-/// sides of its triangles are drawn.
+/// MESH is a Wavefront OBJ, PLY, STL, OFF or glTF file, recognized by its content. Polygons are split as fans from their
+/// first corner, which is correct for convex polygons. The z axis points up, also for glTF. The whole mesh is in the
+/// picture, both sides of its triangles are drawn, and in the colours of vertices if the file has them.
 #[derive(Debug, clap::Args)]
 pub struct Raycast {
     /// File with the mesh

@@ -1,11 +1,11 @@
 //! Reading of triangle meshes from files.
 //!
-//! - in: Wavefront OBJ, PLY (text, and binary in either byte order), STL (text or binary) or OFF (text). The format is
-//!   detected from the content, not from the name
-//! - out: vertices, and three vertex indices per triangle. Polygons are divided into fans about their first corner
+//! - in: Wavefront OBJ, PLY (text, and binary in either byte order), STL (text or binary), OFF (text) or
+//!   glTF 2.0 (text or binary). The format is detected from the content, not from the name
+//! - out: vertices with colours, and three vertex indices per triangle. Polygons are divided into fans about their first corner
 //! - cost: one pass over the file, which is read whole
 //!
-//! Colours, normals, materials, lines and points are ignored, and so is a UTF-8 byte order mark before text. Notes
+//! Normals, materials, lines and points are ignored, except the colours of materials in glTF, and so is a UTF-8 byte order mark before text. Notes
 //! name other content that is not read: up to 49 bytes after the triangles of binary STL, other lines of OBJ, lines
 //! after the last face of OFF, and data after the last element of PLY or at the ends of its lines.
 //!
@@ -13,6 +13,7 @@
 //! file become one mesh, and so do the parts of an OBJ file. Vertices of OBJ and OFF keep the order of the file.
 
 mod data;
+mod gltf;
 mod obj;
 mod off;
 mod ply;
@@ -50,27 +51,29 @@ pub fn read_mesh(path: impl AsRef<Path>) -> Result<MeshData> {
         let mut file = File::open(path).map_err(|error| Error::io(path, "cannot be opened", error))?;
         let mut bytes = vec![];
         file.read_to_end(&mut bytes).map_err(|error| Error::io(path, "cannot be read", error))?;
-        read_bytes(&bytes).map_err(|message| Error::file(path, message))
+        let folder = path.parent().unwrap_or(Path::new(""));
+        read_bytes(&bytes, folder).map_err(|message| Error::file(path, message))
     })
 }
 
 /// Returns the name of a format of scenes that is not read.
 fn unsupported(bytes: &[u8]) -> Option<&'static str> {
-    let is_scene = |text: &[u8]| text.starts_with(b"{") && text.windows(7).any(|word| word == b"\"asset\"");
     match bytes {
-        _ if bytes.starts_with(b"glTF") || is_scene(bytes.trim_ascii_start()) => Some("a scene of glTF"),
         _ if bytes.starts_with(b"Kaydara FBX Binary") => Some("a scene of FBX"),
         _ if bytes.starts_with(b"PK\x03\x04") => Some("an archive (ZIP or 3MF)"),
         _ => None,
     }
 }
 
-fn read_bytes(bytes: &[u8]) -> std::result::Result<MeshData, String> {
+/// Reads a mesh from the content of a file; other files to which it refers are in `folder`.
+fn read_bytes(bytes: &[u8], folder: &Path) -> std::result::Result<MeshData, String> {
     let text = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
     let mesh = if text.is_empty() {
         return Err("is empty".into());
     } else if let Some(format) = unsupported(text) {
-        return Err(format!("is {format}; write its mesh as PLY, OBJ, STL or OFF"));
+        return Err(format!("is {format}; write its mesh as PLY, OBJ, STL, OFF or glTF"));
+    } else if gltf::is_gltf(text) {
+        gltf::read(text, folder)?
     } else if text.starts_with(b"ply") && text[3..].first().is_some_and(u8::is_ascii_whitespace) {
         ply::read(text)?
     } else if off::is_off(text) {

@@ -1,7 +1,8 @@
 //! Wavefront OBJ: lines of vertices, and of polygons that refer to them.
 //!
-//! - used: `v`, whose fourth number divides the other three, and `f`, with indices from 1, or from -1 backwards
-//! - ignored: colours, normals, texture coordinates, names of parts and materials, lines and points
+//! - used: `v`, whose fourth number divides the other three, or whose last three or four numbers are its colour, from 0
+//!   to 1, and `f`, with indices from 1, or from -1 backwards
+//! - ignored: normals, texture coordinates, names of parts and materials, lines and points
 //! - noted: lines of other kinds, such as curves and surfaces
 
 use std::collections::BTreeMap;
@@ -9,7 +10,7 @@ use std::collections::BTreeMap;
 use ropewalk::internals::memory::{append, grow};
 
 use crate::Points;
-use crate::mesh::data::{MeshData, fan, vertices};
+use crate::mesh::data::{MeshData, channel, fan, of_all, vertices};
 use crate::messages::shorten;
 use crate::obj_lines::{Line, Lines, number};
 
@@ -17,18 +18,22 @@ use crate::obj_lines::{Line, Lines, number};
 const PASSED: [&[u8]; 10] = [b"vn", b"vt", b"vp", b"o", b"g", b"s", b"l", b"p", b"mtllib", b"usemtl"];
 
 pub(super) fn read(bytes: &[u8]) -> Result<MeshData, String> {
-    let (mut coordinates, mut faces, mut others) = (vec![], vec![], BTreeMap::<String, u64>::new());
+    let (mut coordinates, mut colors, mut faces) = (vec![], vec![], vec![]);
+    let mut others = BTreeMap::<String, u64>::new();
     let mut corners = vec![];
     let mut highest = 0;
     // A file with vertices is OBJ, though faulty.
     let wrong = |has_vertices: bool| {
-        let format = if has_vertices { "" } else { "is not a mesh in the OBJ, PLY, STL or OFF format: " };
+        let format = if has_vertices { "" } else { "is not a mesh in the OBJ, PLY, STL, OFF or glTF format: " };
         move |message: String| format!("{format}{message}")
     };
     for line in Lines::new(bytes) {
         let words = line.words();
         match words.first() {
-            Some(&b"v") => vertex(&line, &words, &mut coordinates).map_err(wrong(!coordinates.is_empty()))?,
+            Some(&b"v") => {
+                vertex(&line, &words, &mut coordinates).map_err(wrong(!coordinates.is_empty()))?;
+                append(&mut colors, color(&words));
+            }
             Some(&b"f") => {
                 let n = coordinates.len() / 3;
                 corners_of(&line, &words, n, &mut corners).map_err(wrong(n > 0))?;
@@ -40,7 +45,7 @@ pub(super) fn read(bytes: &[u8]) -> Result<MeshData, String> {
         }
     }
     if faces.is_empty() && Lines::new(bytes).any(|line| !line.words().is_empty()) {
-        return Err("has no triangles in the OBJ, PLY, STL or OFF format".into());
+        return Err("has no triangles in the OBJ, PLY, STL, OFF or glTF format".into());
     }
     let n = coordinates.len() / 3;
     if u32::try_from(n).is_err() {
@@ -52,10 +57,21 @@ pub(super) fn read(bytes: &[u8]) -> Result<MeshData, String> {
     let others: Vec<String> = others.into_iter().map(|(word, n)| format!("{word} ({n})")).collect();
     let notes =
         if others.is_empty() { vec![] } else { vec![format!("lines that are not read: {}", others.join(", "))] };
-    Ok(MeshData { vertices: vertices(coordinates, Points::F64)?, faces, notes })
+    Ok(MeshData { vertices: vertices(coordinates, Points::F64)?, faces, colors: of_all(colors, n), notes })
 }
 
-/// Appends the coordinates of a vertex. Three or four further numbers are its colour, and are ignored.
+/// Returns the colour of a vertex, the three or four numbers after its coordinates; the last of four is not used. `None`
+/// if there is none that can be read.
+fn color(words: &[&[u8]]) -> Option<[u8; 3]> {
+    let (7 | 8) = words.len() else { return None };
+    let mut color = [0; 3];
+    for (own, word) in color.iter_mut().zip(&words[4..]) {
+        *own = channel(number(word).ok()?);
+    }
+    Some(color)
+}
+
+/// Appends the coordinates of a vertex.
 fn vertex(line: &Line<'_>, words: &[&[u8]], coordinates: &mut Vec<f64>) -> Result<(), String> {
     let weight = match words.len() {
         4 | 7 | 8 => Ok(1.0),

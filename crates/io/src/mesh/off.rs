@@ -5,7 +5,7 @@
 use ropewalk::internals::memory::{append, grow};
 
 use crate::Points;
-use crate::mesh::data::{MeshData, fan, vertices};
+use crate::mesh::data::{MeshData, channel, fan, of_all, vertices};
 use crate::messages::shorten;
 use crate::obj_lines::{Line, Lines, number};
 
@@ -42,7 +42,10 @@ pub(super) fn read(bytes: &[u8]) -> Result<MeshData, String> {
     let (Some(n), Some(m)) = (n, m) else {
         return Err(counts.wrong("must be the numbers of vertices and faces"));
     };
-    let (mut coordinates, mut faces, mut corners) = (vec![], vec![], vec![]);
+    // In the first word, N stands for a normal of each vertex, and C for a colour after it.
+    let kind = kind(bytes).unwrap_or_default();
+    let color_at = kind.contains(&b'C').then_some(if kind.contains(&b'N') { 6 } else { 3 });
+    let (mut coordinates, mut colors, mut faces, mut corners) = (vec![], vec![], vec![], vec![]);
     for i in 0..n {
         let line = next(&format!("vertex {} of {n}", i + 1))?;
         let words = line.words();
@@ -50,6 +53,9 @@ pub(super) fn read(bytes: &[u8]) -> Result<MeshData, String> {
         grow(&mut coordinates, 3);
         for word in place {
             coordinates.push(number(word).map_err(|_| line.wrong("needs three numbers"))?);
+        }
+        if let Some(words) = color_at.and_then(|at| words.get(at..at + 3)) {
+            append(&mut colors, color(words));
         }
     }
     for i in 0..m {
@@ -59,7 +65,18 @@ pub(super) fn read(bytes: &[u8]) -> Result<MeshData, String> {
     }
     let rest = lines.count();
     let notes = if rest > 0 { vec![format!("lines after the last face that are not read: {rest}")] } else { vec![] };
-    Ok(MeshData { vertices: vertices(coordinates, Points::F64)?, faces, notes })
+    let colors = of_all(colors, n as usize);
+    Ok(MeshData { vertices: vertices(coordinates, Points::F64)?, faces, colors, notes })
+}
+
+/// Returns a colour from integers from 0 to 255, or from numbers from 0 to 1 of which one has a point.
+fn color(words: &[&[u8]]) -> Option<[u8; 3]> {
+    let unit = if words.iter().any(|word| word.contains(&b'.')) { 1.0 } else { 255.0 };
+    let mut color = [0; 3];
+    for (own, word) in color.iter_mut().zip(words) {
+        *own = channel(number(word).ok()? / unit);
+    }
+    Some(color)
 }
 
 /// Replaces `corners` with those of a face of `n` vertices. What follows them on the line is a colour.

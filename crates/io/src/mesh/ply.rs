@@ -10,13 +10,15 @@ use ply_rs_bw::ply::{ElementDef, Encoding, Property, PropertyAccess, PropertyAcc
 use ropewalk::internals::cancel::check_at;
 use ropewalk::internals::memory::{append, collected, copy_of};
 
-use crate::mesh::data::{MeshData, fan, vertices};
+use crate::mesh::data::{self, MeshData, fan, of_all, vertices};
 use crate::mesh::ply_text::Lines;
 use crate::messages::shorten;
 use crate::{Points, ply_header};
 
 /// Names of the property with the corners of a face.
 const CORNERS: [&str; 2] = ["vertex_indices", "vertex_index"];
+/// Names of the properties with the colour of a vertex.
+const CHANNELS: [&str; 3] = ["red", "green", "blue"];
 
 pub(super) fn read(bytes: &[u8]) -> Result<MeshData, String> {
     let bytes = plain_header(bytes);
@@ -57,13 +59,17 @@ fn read_elements(bytes: &[u8]) -> Result<MeshData, String> {
         Encoding::BinaryBigEndian => Payload::Binary { cursor: reader.into_inner(), is_big_endian: true },
         Encoding::BinaryLittleEndian => Payload::Binary { cursor: reader.into_inner(), is_big_endian: false },
     };
-    let (mut coordinates, mut faces, mut is_wide) = (vec![], vec![], false);
+    let (mut coordinates, mut colors, mut faces, mut is_wide) = (vec![], vec![], vec![], false);
     let (mut highest, mut n_faces) = (None, 0);
     for (name, element) in &header.elements {
         match name.as_str() {
             "vertex" => {
                 is_wide = has_doubles(element)?;
-                payload.elements(element, |corner: Corner| append(&mut coordinates, corner.0))?;
+                let has_colors = CHANNELS.iter().all(|name| element.properties.contains_key(*name));
+                payload.elements(element, |corner: Corner| {
+                    append(&mut coordinates, corner.place);
+                    append(&mut colors, has_colors.then_some(corner.color));
+                })?;
             }
             "face" => {
                 let names: Vec<&str> = element.properties.iter().map(|(name, _)| name.as_str()).collect();
@@ -105,7 +111,7 @@ fn read_elements(bytes: &[u8]) -> Result<MeshData, String> {
         true => vertices(coordinates, Points::F64)?,
         false => vertices(collected(coordinates.into_iter().map(|x: f64| x as f32)), Points::F32)?,
     };
-    Ok(MeshData { vertices, faces, notes })
+    Ok(MeshData { vertices, faces, colors: of_all(colors, n), notes })
 }
 
 /// The data after the header.
@@ -169,19 +175,34 @@ fn has_doubles(vertex: &ElementDef) -> Result<bool, String> {
     Ok(is_wide)
 }
 
-/// A vertex.
-struct Corner([f64; 3]);
+/// A vertex, and its colour if it has one.
+struct Corner {
+    place: [f64; 3],
+    color: [u8; 3],
+}
 
 impl PropertyAccess for Corner {
     fn new() -> Self {
-        Self([0.0; 3])
+        Self { place: [0.0; 3], color: [0; 3] }
     }
 
     fn set_property(&mut self, name: &str, value: Property) -> PropertyAccessResult {
+        if let Some(channel) = CHANNELS.iter().position(|channel| *channel == name) {
+            // The largest integer of a type, or the float 1, is full intensity.
+            let share = match value {
+                Property::UChar(x) => f64::from(x) / 255.0,
+                Property::UShort(x) => f64::from(x) / f64::from(u16::MAX),
+                Property::Float(x) => x.into(),
+                Property::Double(x) => x,
+                _ => return PropertyAccessResult::Ignored,
+            };
+            self.color[channel] = data::channel(share);
+            return PropertyAccessResult::Set;
+        }
         let Some(axis) = ["x", "y", "z"].iter().position(|axis| *axis == name) else {
             return PropertyAccessResult::Ignored;
         };
-        self.0[axis] = match value {
+        self.place[axis] = match value {
             Property::Char(x) => x.into(),
             Property::UChar(x) => x.into(),
             Property::Short(x) => x.into(),

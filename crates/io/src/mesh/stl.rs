@@ -118,7 +118,12 @@ impl Corners {
     }
 
     fn mesh(self) -> Result<MeshData, String> {
-        Ok(MeshData { vertices: vertices(self.coordinates, Points::F32)?, faces: self.faces, notes: vec![] })
+        Ok(MeshData {
+            vertices: vertices(self.coordinates, Points::F32)?,
+            faces: self.faces,
+            colors: None,
+            notes: vec![],
+        })
     }
 }
 

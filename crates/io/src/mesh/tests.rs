@@ -4,6 +4,11 @@ use super::*;
 use crate::Points;
 use crate::mesh::data::fan;
 
+/// Reads a mesh that refers to no other file.
+fn read(bytes: &[u8]) -> std::result::Result<MeshData, String> {
+    read_bytes(bytes, Path::new(""))
+}
+
 const CORNERS: [[f64; 3]; 4] = [[0.0, 0.0, 0.0], [1.0, 0.0, 0.0], [0.0, 2.0, 0.0], [0.0, 0.0, -4.5]];
 const FACES: [[u32; 3]; 4] = [[0, 2, 1], [0, 1, 3], [1, 2, 3], [2, 0, 3]];
 
@@ -78,7 +83,7 @@ fn one_tetrahedron_in_all_formats() {
         ply("binary_big_endian", &packed(false)),
     ];
     for (at, file) in files.iter().enumerate() {
-        let mesh = read_bytes(file).unwrap_or_else(|error| panic!("file {at}: {error}"));
+        let mesh = read(file).unwrap_or_else(|error| panic!("file {at}: {error}"));
         assert_eq!(triangles(&mesh), expected(), "file {at}");
     }
 }
@@ -110,15 +115,15 @@ fn what_is_wrong_is_an_error() {
         String::from_utf8_lossy(&ply("ascii", b"0 0 0 7\n1 0 0 7\n0 1 0 7\n0 0 1 7\n3 0 1 9\n")).into_owned(),
         String::from_utf8_lossy(&ply("ascii", b"0 0 0 7\n")).into_owned(),
     ] {
-        assert!(read_bytes(text.as_bytes()).is_err(), "{text}");
+        assert!(read(text.as_bytes()).is_err(), "{text}");
     }
     // Files truncated at any byte.
     let mut body = vec![0; 4 * 17];
     (0..4).for_each(|_| body.extend([3, 0, 0, 0, 0, 1, 0, 0, 0, 2, 0, 0, 0]));
     let whole = ply("binary_little_endian", &body);
-    assert!(read_bytes(&whole).is_ok());
+    assert!(read(&whole).is_ok());
     for length in 4..whole.len() {
-        assert!(read_bytes(&whole[..length]).is_err(), "{length} bytes");
+        assert!(read(&whole[..length]).is_err(), "{length} bytes");
     }
 }
 
@@ -126,20 +131,19 @@ fn what_is_wrong_is_an_error() {
 fn faces_by_another_name_are_named() {
     let whole = ply("ascii", b"0 0 0 7\n1 0 0 7\n0 1 0 7\n0 0 1 7\n3 0 1 2\n3 0 1 2\n3 0 1 2\n3 0 1 2\n");
     let named = |name: &str| String::from_utf8_lossy(&whole).replace("vertex_indices", name);
-    assert!(["vertex_index", "vertex_indices"].iter().all(|name| read_bytes(named(name).as_bytes()).is_ok()));
-    let error = read_bytes(named("vertex_indexes").as_bytes()).unwrap_err();
+    assert!(["vertex_index", "vertex_indices"].iter().all(|name| read(named(name).as_bytes()).is_ok()));
+    let error = read(named("vertex_indexes").as_bytes()).unwrap_err();
     assert!(error.contains("vertex_indexes") && error.contains("vertex_indices"), "{error}");
 }
 
 #[test]
 fn numbers_of_text_ply_as_others_write_them() {
-    let mesh =
-        read_bytes(&ply("ascii", b".5 1. -.5e1 7\n+1 1E0 0 7\n\n  0 1 0 7 9\n0 0 1 7\n3 0 1 2\n\n0\n0\n0")).unwrap();
+    let mesh = read(&ply("ascii", b".5 1. -.5e1 7\n+1 1E0 0 7\n\n  0 1 0 7 9\n0 0 1 7\n3 0 1 2\n\n0\n0\n0")).unwrap();
     assert_eq!(triangles(&mesh), [[[0.5, 1.0, -5.0], [1.0, 1.0, 0.0], [0.0, 1.0, 0.0]]]);
     let more =
         String::from_utf8(ply("ascii", b"0 0 0 7 nan\n1 0 0 7 inf\n0 1 0 7 0\n0 0 1 7 1\n3 0 1 2\n0\n0\n0\n")).unwrap();
     let more = more.replace("uchar red\n", "uchar red\nproperty float quality\n");
-    assert_eq!(read_bytes(more.as_bytes()).unwrap().faces, [[0, 1, 2]]);
+    assert_eq!(read(more.as_bytes()).unwrap().faces, [[0, 1, 2]]);
 }
 
 /// Holds for any number of elements in the header.
@@ -149,8 +153,8 @@ fn elements_without_properties_take_no_time() {
     let whole = ply("binary_little_endian", &body);
     let end = whole.windows(10).position(|bytes| bytes == b"end_header").unwrap();
     let more = [&whole[..end], b"element foo 4000000000000000000\n", &whole[end..]].concat();
-    assert_eq!(read_bytes(&more), read_bytes(&whole));
-    assert!(read_bytes(&more).is_ok());
+    assert_eq!(read(&more), read(&whole));
+    assert!(read(&more).is_ok());
 }
 
 #[test]
@@ -176,11 +180,11 @@ fn errors_name_the_line() {
         (format!("{obj}f 1 2 -4\n"), "line 4: 'f 1 2 -4' has a vertex that does not exist"),
         (format!("{obj}f\nf 1 2 3\no next\n"), "line 4: a face has no vertices"),
     ] {
-        let error = read_bytes(text.as_bytes()).unwrap_err();
+        let error = read(text.as_bytes()).unwrap_err();
         assert!(error.contains(said) && !error.contains('\n'), "{error}");
     }
     let whole = ply("binary_little_endian", &[0; 20]);
-    let error = read_bytes(&whole).unwrap_err();
+    let error = read(&whole).unwrap_err();
     assert!(error.ends_with("ends within the element vertex, which must have 4 rows"), "{error}");
 }
 
@@ -210,18 +214,18 @@ fn lines_of_obj_that_are_passed_over() {
         "f -3 -2 -1\n",
         "vn nan nan nan\nf 1//1 2//1 3//1\n",
     ] {
-        let mesh = read_bytes(format!("{obj}{more}").as_bytes()).unwrap_or_else(|error| panic!("{more}: {error}"));
+        let mesh = read(format!("{obj}{more}").as_bytes()).unwrap_or_else(|error| panic!("{more}: {error}"));
         let n = 3 + usize::from(more.starts_with("v "));
         assert_eq!((&mesh.faces[..], mesh.vertices.len()), (&faces[..], n), "{more}");
     }
     // A colour on one of the vertices, and a fourth number on another.
     let text = "v 0 0 0 1 0 1\nv 2 4 6 2\nv 0 1 0\no p\u{e4}rt\nf 1 2 3";
     let corners = [[[0.0, 0.0, 0.0], [1.0, 2.0, 3.0], [0.0, 1.0, 0.0]]];
-    assert_eq!(triangles(&read_bytes(text.as_bytes()).unwrap()), corners);
+    assert_eq!(triangles(&read(text.as_bytes()).unwrap()), corners);
     // Names and comments in another encoding.
     let other = [obj.as_bytes(), b"o p\xe4rt\n# \xe4\n\xe4 1\nf 1 2 3\n"].concat();
-    assert_eq!(read_bytes(&other).unwrap().faces, faces);
-    let error = read_bytes(&[obj.as_bytes(), b"f 1 2 3 \xe4\n"].concat()).unwrap_err();
+    assert_eq!(read(&other).unwrap().faces, faces);
+    let error = read(&[obj.as_bytes(), b"f 1 2 3 \xe4\n"].concat()).unwrap_err();
     assert!(error.contains("line 4: 'f 1 2 3 \u{fffd}' is not text in UTF-8"), "{error}");
     for face in [
         "6148914691236517206 2 3",
@@ -232,7 +236,7 @@ fn lines_of_obj_that_are_passed_over() {
         "0 1 2",
         "/1 2 3",
     ] {
-        assert!(read_bytes(format!("{obj}vn 0 0 1\nvt 0 0\nf {face}\n").as_bytes()).is_err(), "{face}");
+        assert!(read(format!("{obj}vn 0 0 1\nvt 0 0\nf {face}\n").as_bytes()).is_err(), "{face}");
     }
 }
 
@@ -271,7 +275,7 @@ fn mutated_files() {
                 _ => bytes[at] = [b'0' + below(10) as u8, 0xff, 0, b' ', 0x7f][below(5)],
             }
         }
-        let Ok(mesh) = read_bytes(&bytes) else { continue };
+        let Ok(mesh) = read(&bytes) else { continue };
         n_read += 1;
         assert!(triangles(&mesh).as_flattened().as_flattened().iter().all(|x| x.is_finite()));
     }
@@ -281,11 +285,11 @@ fn mutated_files() {
 #[test]
 fn nothing_is_an_empty_mesh() {
     for text in ["# nothing\n", "solid nothing\nendsolid nothing\n"] {
-        let mesh = read_bytes(text.as_bytes()).unwrap();
+        let mesh = read(text.as_bytes()).unwrap();
         assert!(mesh.faces.is_empty() && mesh.vertices.is_empty());
     }
-    assert_eq!(read_bytes(b""), Err("is empty".into()));
-    assert_eq!(read_bytes(b"\xef\xbb\xbf"), Err("is empty".into()));
+    assert_eq!(read(b""), Err("is empty".into()));
+    assert_eq!(read(b"\xef\xbb\xbf"), Err("is empty".into()));
 }
 
 /// Returns a facet as text.
@@ -299,23 +303,23 @@ fn all_solids_of_a_text_are_read() {
     let [one, two] = [[0, 0, 1], [5, 6, 7]].map(|last| facet([[0, 0, 0], [1, 0, 0], last]));
     let text = format!("solid a b\n{one}endsolid a b\n\nsolid\nendsolid\n\n solid \u{e9}\n{two}endsolid \u{e9}\n");
     let faces = [[0, 1, 2], [0, 1, 3]];
-    assert_eq!(read_bytes(text.as_bytes()).unwrap().faces, faces);
-    assert_eq!(read_bytes(text.to_uppercase().as_bytes()).unwrap().faces, faces);
+    assert_eq!(read(text.as_bytes()).unwrap().faces, faces);
+    assert_eq!(read(text.to_uppercase().as_bytes()).unwrap().faces, faces);
     let without_normals = text.replace("normal 0 0 0", "normal NaN -nan(ind) 1e999");
-    assert_eq!(read_bytes(without_normals.as_bytes()).unwrap().faces, faces);
-    read_bytes(text.replace("normal 0 0 0", "normal 0 0 up").as_bytes()).unwrap_err();
-    assert_eq!(read_bytes(format!("  \r\n  {}", text.replace('\n', "\r\n")).as_bytes()).unwrap().faces, faces);
+    assert_eq!(read(without_normals.as_bytes()).unwrap().faces, faces);
+    read(text.replace("normal 0 0 0", "normal 0 0 up").as_bytes()).unwrap_err();
+    assert_eq!(read(format!("  \r\n  {}", text.replace('\n', "\r\n")).as_bytes()).unwrap().faces, faces);
     // A name in another encoding.
-    assert_eq!(read_bytes(&[b"solid \xe9\n", one.as_bytes(), b"endsolid"].concat()).unwrap().faces, faces[..1]);
+    assert_eq!(read(&[b"solid \xe9\n", one.as_bytes(), b"endsolid"].concat()).unwrap().faces, faces[..1]);
     let many = "solid\nendsolid\n".repeat(100_000);
-    assert!(read_bytes(many.as_bytes()).unwrap().faces.is_empty());
+    assert!(read(many.as_bytes()).unwrap().faces.is_empty());
     for (text, said) in [
         (format!("solid a\n{one}endsolid a\nfacet\n"), "line 10: expected another solid after endsolid"),
         (format!("solid a\n{one}solid b\n{two}endsolid\n"), "line 9: invalid facet header"),
         (format!("solid a\n\n{}", one.replace("1 0 0", "1 0 x")), "line 6: invalid float literal"),
         (format!("solid a\n{one}"), "line 8: EOF while expecting facet or endsolid"),
     ] {
-        let error = read_bytes(text.as_bytes()).unwrap_err();
+        let error = read(text.as_bytes()).unwrap_err();
         assert!(error.contains(said), "{error}");
     }
 }
@@ -328,40 +332,40 @@ fn a_mark_before_text_is_no_part_of_it() {
         format!("solid\n{one}endsolid\n"),
         String::from_utf8(ply("ascii", b"0 0 0 7\n1 0 0 7\n0 1 0 7\n0 0 1 7\n3 0 1 2\n0\n0\n0\n")).unwrap(),
     ] {
-        let mesh = read_bytes(text.as_bytes()).unwrap();
-        assert_eq!(read_bytes(format!("\u{feff}{text}").as_bytes()), Ok(mesh), "{text}");
+        let mesh = read(text.as_bytes()).unwrap();
+        assert_eq!(read(format!("\u{feff}{text}").as_bytes()), Ok(mesh), "{text}");
     }
 }
 
 #[test]
 fn polygons_of_obj_and_vertices_in_the_order_of_the_file() {
     let text = "v 9 9 9\nv 0 0 0\ng a\nv 1 0 0\nv 1 1 0\ng b\nv 0 1 0\nf 2 3 4 5\nf -1 -2 -3\ncurv 0 1 1 2\n";
-    let mesh = read_bytes(text.as_bytes()).unwrap();
+    let mesh = read(text.as_bytes()).unwrap();
     assert_eq!(mesh.faces, [[1, 2, 3], [1, 3, 4], [4, 3, 2]]);
     assert_eq!(mesh.vertices.len(), 5);
     assert_eq!(mesh.notes, ["lines that are not read: curv (1)"]);
     // A face before its vertices.
-    assert_eq!(read_bytes(b"f 3 2 1\nv 0 0 0\nv 1 0 0\nv 0 1 0\n").unwrap().faces, [[2, 1, 0]]);
+    assert_eq!(read(b"f 3 2 1\nv 0 0 0\nv 1 0 0\nv 0 1 0\n").unwrap().faces, [[2, 1, 0]]);
 }
 
 #[test]
 fn headers_of_ply_in_other_encodings() {
     let body = [vec![0; 4 * 17], [3, 0, 0, 0, 0, 1, 0, 0, 0, 2, 0, 0, 0].repeat(4)].concat();
     let whole = ply("binary_little_endian", &body);
-    let mesh = read_bytes(&whole).unwrap();
+    let mesh = read(&whole).unwrap();
     let at = whole.windows(7).position(|bytes| bytes == b"element").unwrap();
     let latin = [&whole[..at], b"comment Gr\xf6\xdfe\nobj_info num_cols 2\ncomment\n", &whole[at..]].concat();
-    assert_eq!(read_bytes(&latin), Ok(mesh.clone()));
-    let longer = read_bytes(&[&whole[..], b"more"].concat()).unwrap();
+    assert_eq!(read(&latin), Ok(mesh.clone()));
+    let longer = read(&[&whole[..], b"more"].concat()).unwrap();
     assert_eq!(
         (longer.faces, &longer.notes[..]),
         (mesh.faces, &["4 bytes after the last element are not read".into()][..])
     );
     // Two properties with the same name would shift all following values.
     let twice = String::from_utf8(ply("ascii", b"")).unwrap().replace("uchar red", "float x");
-    let error = read_bytes(twice.as_bytes()).unwrap_err();
+    let error = read(twice.as_bytes()).unwrap_err();
     assert!(error.contains("line 7: 'property float x' cannot be read as a line of the header"), "{error}");
-    let error = read_bytes(&ply("ascii", b"0 0 0 7\n1 0 0 7\n0 1 0 7\n0 0 1 7\n3 0 1 2\n3 0 1 9\n0\n0\n")).unwrap_err();
+    let error = read(&ply("ascii", b"0 0 0 7\n1 0 0 7\n0 1 0 7\n0 0 1 7\n3 0 1 2\n3 0 1 9\n0\n0\n")).unwrap_err();
     assert!(error.contains("face 2 of 4 has vertex 9; vertices must be 0 to 3"), "{error}");
 }
 
@@ -370,10 +374,10 @@ fn off_files() {
     let rows: String = CORNERS.iter().map(|row| format!("{} {} {} 7\n", row[0], row[1], row[2])).collect();
     let faces: String = FACES.iter().map(|face| format!("3 {} {} {} 255 0 0\n", face[0], face[1], face[2])).collect();
     for header in ["OFF\n4 4 6\n", "# a comment\r\n\nCOFF 4 4 # numbers\n"] {
-        let mesh = read_bytes(format!("{header}\n{rows}{faces}").as_bytes()).unwrap();
+        let mesh = read(format!("{header}\n{rows}{faces}").as_bytes()).unwrap();
         assert_eq!((triangles(&mesh), mesh.notes.len()), (expected(), 0));
     }
-    let mesh = read_bytes(format!("OFF 4 1 0\n{rows}4 0 1 2 3\n3 0 1 2\n").as_bytes()).unwrap();
+    let mesh = read(format!("OFF 4 1 0\n{rows}4 0 1 2 3\n3 0 1 2\n").as_bytes()).unwrap();
     assert_eq!(mesh.faces, [[0, 1, 2], [0, 2, 3]]);
     assert_eq!(mesh.notes, ["lines after the last face that are not read: 1"]);
     for (text, said) in [
@@ -390,15 +394,13 @@ fn off_files() {
         ),
         (format!("OFF\n4 1 0\n{rows}3 0 1\n"), "line 7: '3 0 1' must have 3 vertices"),
         (format!("OFF\n4 1 0\n{rows}three 0 1 2\n"), "must begin with a number of vertices"),
-        ("{\n \"asset\": {\"version\": \"2.0\"}}".into(), "is a scene of glTF; write its mesh as PLY, OBJ, STL or OFF"),
     ] {
-        let error = read_bytes(text.as_bytes()).unwrap_err();
+        let error = read(text.as_bytes()).unwrap_err();
         assert!(error.starts_with(said) || error.ends_with(said), "{error}");
     }
     // Bytes 80 to 83 are letters, which are no number of triangles.
     let binary: Vec<u8> = b"\0some other binary format".iter().copied().cycle().take(4000).collect();
-    assert_eq!(read_bytes(&binary).unwrap_err(), "is in a binary format other than PLY and STL");
-    assert!(read_bytes(b"glTF\x02\0\0\0").unwrap_err().contains("glTF"));
+    assert_eq!(read(&binary).unwrap_err(), "is in a binary format other than PLY and STL");
 }
 
 #[test]
@@ -407,17 +409,56 @@ fn binary_stl_of_another_length() {
         let mut bytes = [&name[..], &[0; 75]].concat();
         bytes.extend(4u32.to_le_bytes());
         bytes.extend([0; 151]);
-        let error = read_bytes(&bytes).unwrap_err();
+        let error = read(&bytes).unwrap_err();
         assert!(error.ends_with("binary STL of 4 triangles must have 284 bytes, got 235"), "{error}");
         let mut one = bytes.clone();
         one[80] = 2;
-        let mesh = read_bytes(&[&one[..184], b"bytes"].concat()).unwrap();
+        let mesh = read(&[&one[..184], b"bytes"].concat()).unwrap();
         assert_eq!(
             (mesh.faces.len(), &mesh.notes[..]),
             (2, &["5 bytes after the last triangle are not read".into()][..])
         );
-        assert!(read_bytes(&[&one[..184], &[0; 50]].concat()).is_err());
-        let error = read_bytes(&bytes[..70]).unwrap_err();
+        assert!(read(&[&one[..184], &[0; 50]].concat()).is_err());
+        let error = read(&bytes[..70]).unwrap_err();
         assert!(error.ends_with("binary STL must have at least 84 bytes, got 70"), "{error}");
     }
+}
+
+/// The colours of vertices in each format that has them: as integers, as numbers from 0 to 1, and for some vertices only.
+#[test]
+fn colors_of_vertices() {
+    let expected = Some(vec![[255, 0, 51], [0, 102, 255], [255, 255, 255]]);
+    let header = |kind: &str| {
+        let places: String = "xyz".chars().map(|axis| format!("property float {axis}\n")).collect();
+        let colors: String = ["red", "green", "blue"].map(|name| format!("property {kind} {name}\n")).concat();
+        let faces = "element face 1\nproperty list uchar int vertex_indices\nend_header\n";
+        format!("ply\nformat ascii 1.0\nelement vertex 3\n{places}{colors}{faces}")
+    };
+    let integers = "0 0 0 255 0 51\n1 0 0 0 102 255\n0 1 0 255 255 255\n";
+    let shares = "0 0 0 1.0 0 0.2\n1 0 0 0 0.4 1.0\n0 1 0 1.0 1 1\n";
+    let wide = "0 0 0 65535 0 13107\n1 0 0 0 26214 65535\n0 1 0 65535 65535 65535\n";
+    let obj = |rows: &str| rows.lines().map(|row| format!("v {row}\n")).collect::<String>() + "f 1 2 3\n";
+    let with_alpha = shares.replace('\n', " 0.5\n");
+    let with_normals = integers.replace("0 0 0 2", "0 0 0 0 0 1 2").replace("1 0 0 0", "1 0 0 0 0 1 0");
+    let with_normals = with_normals.replace("0 1 0 2", "0 1 0 0 0 1 2");
+    for text in [
+        format!("{}{integers}3 0 1 2\n", header("uchar")),
+        format!("{}{shares}3 0 1 2\n", header("float")),
+        format!("{}{wide}3 0 1 2\n", header("ushort")),
+        obj(shares),
+        obj(&with_alpha),
+        format!("COFF\n3 1 0\n{integers}3 0 1 2\n"),
+        format!("COFF\n3 1 0\n{shares}3 0 1 2\n"),
+        format!("CNOFF\n3 1 0\n{with_normals}3 0 1 2\n"),
+    ] {
+        let mesh = read(text.as_bytes()).unwrap();
+        assert_eq!(mesh.colors, expected, "{text}");
+        assert_eq!(mesh.corner_colors(), expected.as_ref().map(|own| vec![[own[0], own[1], own[2]]]), "{text}");
+        assert_eq!(mesh.vertices.len(), 3);
+    }
+    // One vertex has no colour.
+    assert_eq!(read(obj(&shares.replace(" 1.0 1 1", "")).as_bytes()).unwrap().colors, None);
+    assert_eq!(read(b"OFF\n3 1 0\n0 0 0 1 1 1\n1 0 0\n0 1 0\n3 0 1 2\n").unwrap().colors, None);
+    // A colour that is no number.
+    assert_eq!(read(obj(&shares.replace("0.4", "red")).as_bytes()).unwrap().colors, None);
 }
