@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use ropewalk::internals::memory::{collected, zeroed};
 
-use super::{absent, items, whole};
+use super::json::{absent, items, whole};
 
 /// The arrays of a file.
 pub(super) struct Accessors<'a> {

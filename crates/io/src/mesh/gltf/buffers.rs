@@ -10,7 +10,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::Value;
 
-use super::{items, whole};
+use super::json::{items, whole};
 use crate::messages::shorten;
 
 /// The types of the chunks of a binary file.

@@ -12,6 +12,7 @@
 
 mod accessor;
 mod buffers;
+mod json;
 mod scene;
 #[cfg(test)]
 mod tests;
@@ -23,6 +24,7 @@ use serde_json::Value;
 use ropewalk::internals::memory::{append, collected, grow};
 
 use accessor::Accessors;
+use json::{absent, items, numbers, whole};
 use scene::{Placed, places};
 
 use crate::Points;
@@ -59,21 +61,6 @@ fn read_scene(bytes: &[u8], folder: &Path) -> Result<MeshData, String> {
         scene.add_mesh(&placed)?;
     }
     scene.finish()
-}
-
-/// Returns the items of a list, none if it is missing.
-fn items<'a>(value: &'a Value, name: &str) -> &'a [Value] {
-    value[name].as_array().map_or(&[], Vec::as_slice)
-}
-
-/// Returns an index or a size; `None` if it is missing.
-fn whole(value: &Value, name: &str) -> Result<Option<usize>, String> {
-    let found = &value[name];
-    if found.is_null() {
-        return Ok(None);
-    }
-    let number = found.as_u64().and_then(|number| usize::try_from(number).ok());
-    number.map(Some).ok_or_else(|| format!("{name} is {found}; it must be an integer from 0"))
 }
 
 /// The triangles read so far.
@@ -157,7 +144,7 @@ impl<'a> Triangles<'a> {
         let material = items(self.root, "materials").get(at).ok_or_else(|| absent("material", at))?;
         let surface = &material["pbrMetallicRoughness"];
         let has_texture = !surface["baseColorTexture"].is_null();
-        Ok((scene::numbers::<4>(surface, "baseColorFactor")?.map(|[r, g, b, _]| [r, g, b]), has_texture))
+        Ok((numbers::<4>(surface, "baseColorFactor")?.map(|[r, g, b, _]| [r, g, b]), has_texture))
     }
 
     fn finish(self) -> Result<MeshData, String> {
@@ -190,9 +177,4 @@ fn triangles(mode: usize, corners: &[u32]) -> Result<Vec<[u32; 3]>, String> {
 /// Returns the sRGB byte of a linear intensity.
 fn encoded(linear: f64) -> u8 {
     channel(if linear <= 0.003_130_8 { 12.92 * linear } else { 1.055 * linear.powf(1.0 / 2.4) - 0.055 })
-}
-
-/// The error for a reference to an item that a list does not have.
-fn absent(what: &str, at: usize) -> String {
-    format!("refers to {what} {at}, which it does not have")
 }

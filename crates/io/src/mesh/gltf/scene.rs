@@ -5,7 +5,7 @@
 
 use serde_json::Value;
 
-use super::{absent, items, whole};
+use super::json::{absent, items, numbers, whole};
 
 /// A mesh in a place.
 pub(super) struct Placed {
@@ -56,16 +56,6 @@ impl Transform {
         let columns = std::array::from_fn(|axis| turned[axis].map(|number| scale[axis] * number));
         Ok(Self { columns, translation })
     }
-}
-
-/// Returns a list of `N` finite numbers; `None` if it is missing.
-pub(super) fn numbers<const N: usize>(value: &Value, name: &str) -> Result<Option<[f64; N]>, String> {
-    if value[name].is_null() {
-        return Ok(None);
-    }
-    let found: Vec<f64> = items(value, name).iter().filter_map(Value::as_f64).collect();
-    let found = <[f64; N]>::try_from(found).map_err(|_| format!("{name} must have {N} numbers"))?;
-    Ok(Some(found))
 }
 
 /// Returns the meshes of the scene that is drawn. Without scenes, returns all meshes without transformations.
