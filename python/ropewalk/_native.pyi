@@ -231,6 +231,14 @@ def draw_k_distances(
     sorted: NDArray[np.float64], k: int, title: str, style: Style | None
 ) -> tuple[float | None, bytes | None]: ...
 def draw_mass_function(halos: Halos, title: str, style: Style) -> bytes: ...
+def draw_value_map(
+    values: NDArray[np.float64],
+    corners: tuple[tuple[float, float], tuple[float, float]],
+    axes: tuple[str, str],
+    name: str,
+    title: str,
+    style: tuple[str, float | None],
+) -> bytes: ...
 def draw_mesh(
     mesh: Mesh, colors: NDArray[np.uint8] | None, azimuth: float, elevation: float, width: int, height: int
 ) -> bytes: ...

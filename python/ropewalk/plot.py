@@ -37,6 +37,7 @@ __all__ = [
     "profiles",
     "projection",
     "subhalos",
+    "value_map",
 ]
 
 
@@ -216,12 +217,67 @@ def mesh(
     b'PNG'
     """
     view = (real(azimuth, "azimuth"), real(elevation, "elevation"), integer(width, "width", 1), integer(height, "height", 1))
-    colors = None
     if isinstance(mesh, MeshData):
-        mesh, colors = Mesh(*mesh), None if mesh.colors is None else np.ascontiguousarray(mesh.colors[mesh.faces], np.uint8)
-    native = mesh._mesh
-    heading = f"{len(mesh):,} triangles"
-    return Figure(heading, lambda style: _native.draw_mesh(native, colors, *view), is_raster=True, formats=("png",))
+        surface, colors = Mesh(*mesh), mesh.colors
+        corners = None if colors is None else np.ascontiguousarray(colors[mesh.faces], np.uint8)
+    else:
+        surface, corners = mesh, None
+    native = surface._mesh
+    heading = f"{len(surface):,} triangles"
+    return Figure(heading, lambda style: _native.draw_mesh(native, corners, *view), is_raster=True, formats=("png",))
+
+
+def value_map(
+    values: ArrayLike, corners: ArrayLike, *, axes: Sequence[str] = ("x", "y"), name: str = "value", title: str | None = None
+) -> Figure:
+    """Draws values on a grid in the plane as colours, with a colour bar: the map of ``ropewalk interpolate --grid --plot``.
+
+    Parameters
+    ----------
+    values : array-like of shape (nx, ny)
+        One value per cell; the first axis is along x. Cells whose value is not finite are grey.
+
+    corners : array-like of shape (2, 2)
+        The lower and the upper corner of the grid, each as x and y.
+
+    axes : sequence of two str
+        The names of the axes.
+
+    name : str
+        The name of the values, at the colour bar.
+
+    title : str, optional
+        The heading line. Default: the name and the numbers of cells.
+
+    Returns
+    -------
+    Figure
+
+    Examples
+    --------
+    >>> import numpy as np, ropewalk
+    >>> x, y = np.meshgrid(np.linspace(0, 2, 40), np.linspace(0, 1, 20), indexing="ij")
+    >>> figure = ropewalk.plot.value_map(np.sin(3 * x) * y, [[0, 0], [2, 1]], name="height")
+    >>> figure.save("map.png")  # doctest: +SKIP
+    """
+    cells = np.ascontiguousarray(values, np.float64)
+    if cells.ndim != 2 or cells.size == 0:
+        raise ValueError(f"values has the shape {cells.shape}; it must have two dimensions, and at least one cell")
+    ends = np.asarray(corners, np.float64)
+    if ends.shape != (2, 2):
+        raise ValueError(f"corners has the shape {ends.shape}; it must be (2, 2): the lower and the upper corner")
+    if not (np.isfinite(ends).all() and (ends[0] < ends[1]).all()):
+        raise ValueError(f"corners are {ends[0].tolist()} and {ends[1].tolist()}; the second must be above the first along both axes")
+    if len(names := [str(axis) for axis in axes]) != 2:
+        raise ValueError(f"axes has {counted(len(names), 'name')}; it must have two")
+    heading = f"{name}, {cells.shape[0]} x {cells.shape[1]} cells" if title is None else title
+    (left, bottom), (right, top) = ends.tolist()
+    at, axis_names = ((left, bottom), (right, top)), (names[0], names[1])
+
+    def draw(style: tuple[str, float | None]) -> bytes:
+        return _native.draw_value_map(cells, at, axis_names, str(name), heading, style)
+
+    return Figure(heading, draw)
 
 
 def _numbers(labels: NDArray[Any]) -> NDArray[np.int32]:

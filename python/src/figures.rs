@@ -9,7 +9,7 @@ use ropewalk::halo::Particles;
 use ropewalk::internals::memory::collected;
 use ropewalk::{Error, ErrorKind, Labels, Result, Scalar};
 use ropewalk_io::Points;
-use ropewalk_plot::{AxisUnits, ClusterPicture, LineOfSight, PictureFormat, Projection, Slab, Style, View};
+use ropewalk_plot::{AxisUnits, ClusterPicture, LineOfSight, Map, PictureFormat, Projection, Slab, Style, View};
 use ropewalk_table::{Catalog, knee};
 
 use crate::arrays::Rows;
@@ -118,6 +118,24 @@ pub fn draw_k_distances<'py>(
     let picture =
         style.map(|style| drawn(py, || ropewalk_plot::k_distances(sorted, k, knee, title, "", style.style()?)));
     Ok((knee.and_then(|[_, at]| sorted.get(at).copied()), picture.transpose()?))
+}
+
+/// Draws values on a grid as colours.
+#[pyfunction]
+#[pyo3(signature = (values, corners, axes, name, title, style))]
+pub fn draw_value_map<'py>(
+    py: Python<'py>,
+    values: PyReadonlyArray2<'py, f64>,
+    corners: [[f64; 2]; 2],
+    axes: [String; 2],
+    name: String,
+    title: String,
+    style: StyleArguments,
+) -> PyResult<Bound<'py, PyBytes>> {
+    let cells = [values.shape()[0], values.shape()[1]];
+    let values = values.as_slice()?;
+    let grid = Map { cells, corners, axes, name, title };
+    drawn(py, || ropewalk_plot::map(values, &grid, style.style()?))
 }
 
 /// Renders a mesh as PNG.

@@ -64,7 +64,7 @@ mod _native {
     #[pymodule_export]
     use crate::figures::{
         describe_halos, describe_mass, draw_clusters, draw_condensed_tree, draw_gallery, draw_k_distances,
-        draw_mass_function, draw_mesh, draw_profiles, draw_projection, draw_subhalos,
+        draw_mass_function, draw_mesh, draw_profiles, draw_projection, draw_subhalos, draw_value_map,
     };
     #[pymodule_export]
     use crate::fof::friends_of_friends;

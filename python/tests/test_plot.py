@@ -266,6 +266,32 @@ def test_subhalos(catalog: ropewalk.HaloCatalog) -> None:
         plot.subhalos(catalog)
 
 
+def test_a_map_is_that_of_the_program(tmp_path: Path) -> None:
+    """A grid of 12 by 9 cells, with its values from the program."""
+    x = np.random.default_rng(2).uniform(0, [3, 2], (500, 2))
+    table = np.column_stack([x, np.sin(3 * x[:, 0]) * x[:, 1]])
+    np.savetxt(tmp_path / "a.csv", table, "%.17g", ",", header="east,north,height", comments="")
+    command = [program(), "interpolate", "a.csv", "--values-columns", "height", "--columns", "east,north"]
+    command += ["--grid", "12x9", "--out", "a.npy", "--plot", "a.svg", "--threads", "1"]
+    done = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    values, corners = np.load(tmp_path / "a.npy"), [x.min(axis=0), x.max(axis=0)]
+    expected = (tmp_path / "a.svg").read_text()
+    title = "height of 500 points by moving least squares"
+    assert title in expected
+    figure = plot.value_map(values, corners, axes=["east", "north"], name="height", title=title)
+    assert figure.svg() == expected
+    assert plot.value_map(values, corners, name="height").title == "height, 12 x 9 cells"
+    for wrong, words in [
+        (lambda: plot.value_map(values[0], corners), r"values has the shape \(9,\)"),
+        (lambda: plot.value_map(values, corners[0]), r"corners has the shape \(2,\)"),
+        (lambda: plot.value_map(values, corners[::-1]), "the second must be above the first"),
+        (lambda: plot.value_map(values, corners, axes="xyz"), "axes has 3 names; it must have two"),
+    ]:
+        with pytest.raises(ValueError, match=words):
+            wrong()
+
+
 def test_a_mesh_in_its_colors(tmp_path: Path) -> None:
     """A triangle with a red, a green and a blue corner, from a file, and without its colours."""
     path = tmp_path / "colors.obj"
