@@ -158,7 +158,8 @@ fn samples() {
 }
 
 #[test]
-fn shapes_of_all_sizes() {
+#[ignore = "wide"]
+fn wide_shapes_of_all_sizes() {
     let mut random = Random::new(5);
     for n in [1, 2, 3, 9, 100, 1300] {
         for (shape, points) in crate::shapes::all(&mut random, n) {
@@ -368,7 +369,8 @@ fn wide_and_large() {
 
 /// Copies of a position that fill several blocks attract each other with their whole mass if there is a softening.
 #[test]
-fn copies_in_many_blocks() {
+#[ignore = "wide"]
+fn wide_copies_in_many_blocks() {
     let mut random = Random::new(1);
     let mut copies = vec![[10.5; 3]; 1520];
     copies.extend((0..80).map(|_| [0; 3].map(|_| 10.0 + random.unit())));
@@ -399,7 +401,7 @@ fn crowded_and_far() {
 /// A* and the Poisson grid run on the CPU, also for halos that a device has found.
 #[test]
 fn searches_that_devices_lack() {
-    let points: Vec<[f32; 3]> = Sample::parse("halos:n=3000,seed=4").unwrap().points().unwrap();
+    let points: Vec<[f32; 3]> = Sample::parse("halos:n=1000,seed=4").unwrap().points().unwrap();
     let mut snapshot = Snapshot::new(ropewalk_io::Points::F32(Table::new(3, points.concat()).unwrap()));
     snapshot.masses = Masses::Equal(1.0);
     for kind in [CenterKind::MostBoundAStar, CenterKind::MostBoundPoisson] {

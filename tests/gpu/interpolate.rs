@@ -137,7 +137,8 @@ fn wide_other_degrees_numbers_and_boxes() {
 
 /// More targets than one kernel launch processes.
 #[test]
-fn many_targets() {
+#[ignore = "wide"]
+fn wide_many_targets() {
     let (sources, targets) = (cube::<2>(2000, 6), cube::<2>(30_000, 7));
     let options = MovingLeastSquares::new(2);
     let found = gpu::MovingLeastSquares::from(options.clone());

@@ -200,7 +200,8 @@ fn rays_from_afar() {
 
 /// Enough rays to be sorted; on CUDA also enough that threads process several rays, in small and in large blocks.
 #[test]
-fn many_rays() {
+#[ignore = "wide"]
+fn wide_many_rays() {
     let device = device();
     let mesh = mesh_of::<f32>(&surfaces()[0]);
     let ours = gpu::Mesh::upload(&mesh, device).unwrap();

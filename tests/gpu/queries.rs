@@ -231,11 +231,17 @@ fn compare_many<S: Coordinate>(name: &str, points: &[[S; 3]], side: Option<f64>)
 fn more_than_64() {
     let uniform = Sample::parse("uniform:n=300,seed=3").unwrap().points().unwrap();
     compare_many("uniform", &uniform, None);
+    let copies: Vec<[f32; 3]> = (0..260).map(|i| [0.1 * (i % 2) as f32; 3]).collect();
+    compare_many("copies", &copies, None);
+}
+
+#[test]
+#[ignore = "wide"]
+fn wide_more_than_64() {
+    let uniform = Sample::parse("uniform:n=300,seed=3").unwrap().points().unwrap();
     compare_many("uniform, periodic", &uniform, Some(1.0));
     let lattice: Vec<[f64; 3]> = (0..343).map(|i| [i / 49, i / 7 % 7, i % 7].map(|x| 0.125 * f64::from(x))).collect();
     compare_many("lattice", &lattice, Some(0.875));
-    let copies: Vec<[f32; 3]> = (0..260).map(|i| [0.1 * (i % 2) as f32; 3]).collect();
-    compare_many("copies", &copies, None);
 }
 
 #[test]
