@@ -1,7 +1,8 @@
 /*
  * Halos and clusters of the particles of a running simulation: friends of friends, HOP, DBSCAN, a catalogue of halos,
  * and overdense spheres. Searches and clusters of points in 1 to 10 dimensions are in ropewalk_points.h. Rays on
- * triangle meshes are in ropewalk_mesh.h, and ropewalk.hpp is the interface in C++17.
+ * triangle meshes are in ropewalk_mesh.h, points in the memory of a GPU in ropewalk_cuda.h, and ropewalk.hpp is the
+ * interface in C++17.
  *
  * Each rank passes its own particles, as they are in memory, and gets a label for each of them, in the same order.
  * Labels and halos are those that one process finds among the particles of all ranks, for any number of ranks. The

@@ -5,6 +5,8 @@
 //! The module [`ffi`] has all `unsafe` code: it reads the particles into a snapshot, wraps the functions of the
 //! communicator, and returns results. The algorithms are in other crates.
 
+#[cfg_attr(not(feature = "cuda"), path = "no_device.rs")]
+mod device;
 mod ffi;
 mod find;
 #[cfg(test)]

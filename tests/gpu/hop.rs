@@ -154,7 +154,7 @@ fn compare_halos(n: usize) {
 
 #[test]
 fn halos() {
-    compare_halos(3000);
+    compare_halos(5000);
 }
 
 #[test]

@@ -7,6 +7,7 @@
 #![allow(unsafe_code)] // This module alone reads pointers of C.
 
 mod clusters;
+mod cuda;
 mod memory;
 mod mesh;
 mod ranks;
