@@ -10,8 +10,8 @@
  * are copied within the device, and may change once the call has returned. Results are complete then, and may be read
  * on any stream.
  *
- * A call runs on the device that has the points. Trees and results may be used by all threads; a call that frees memory
- * does not wait for kernels that read it, but the memory is kept until they have ended.
+ * A call runs on the device that has the points. Trees and results may be used by all threads. A call that frees memory
+ * does not wait for kernels that read it. The memory is kept until they have ended.
  */
 #ifndef ROPEWALK_CUDA_H
 #define ROPEWALK_CUDA_H

@@ -1,14 +1,14 @@
-//! What stands for [`device`](super::device) in a build without CUDA: nothing can be made, and the error says so.
+//! The types of [`device`](super::device) in a build without CUDA. They have no values, and constructors return an error.
 
 use ropewalk::{Error, ErrorKind, Result};
 
 use crate::types::PointArray;
 
-/// A tree on a device, of which there is none.
+/// A tree on a device. No value of it exists.
 pub enum Tree {}
-/// Lists on a device, of which there are none.
+/// Lists on a device. No value of it exists.
 pub enum Lists {}
-/// Labels on a device, of which there are none.
+/// Labels on a device. No value of it exists.
 pub enum Labels {}
 
 fn not_built_in<T>() -> Result<T> {

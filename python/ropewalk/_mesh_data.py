@@ -29,7 +29,7 @@ class MeshData(_Triangles):
         The corners of each triangle as indices into the vertices.
 
     colors : ndarray of uint8, shape (n, 3), or None
-        The sRGB colour of each vertex, which `plot.mesh` draws; ``None`` if the file has none, or not for all vertices.
+        The sRGB colour of each vertex. `plot.mesh` draws it. ``None`` unless all vertices of the file have one.
 
     Examples
     --------

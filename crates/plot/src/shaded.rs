@@ -71,8 +71,8 @@ impl Default for View {
 /// ```
 ///
 /// # Errors
-/// Fails if an angle is not finite, if the elevation is out of range, if a side is not 1 to 16384 pixels, or if the
-/// numbers of triangles and of their colours differ.
+/// Fails if an angle is not finite, if the elevation is out of range, or if a side is not 1 to 16384 pixels. Also fails
+/// if the numbers of triangles and of their colours differ.
 pub fn shaded<S: Scalar>(mesh: &Mesh<S>, colors: Option<&[[Rgb; 3]]>, view: &View) -> Result<(Vec<u8>, u64)> {
     if const { S::IS_F32 } { of_f32(same_ref(mesh), colors, view) } else { of_f64(same_ref(mesh), colors, view) }
 }

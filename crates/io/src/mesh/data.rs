@@ -14,7 +14,7 @@ pub struct MeshData {
     pub vertices: Points,
     /// The corners of each triangle, as valid indices into the vertices.
     pub faces: Vec<[u32; 3]>,
-    /// The sRGB colour of each vertex; `None` if the file has none, or not for all vertices.
+    /// The sRGB colour of each vertex; `None` unless all vertices of the file have one.
     pub colors: Option<Vec<[u8; 3]>>,
     /// Notes on parts of the file that were not read.
     pub notes: Vec<String>,

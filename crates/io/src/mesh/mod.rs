@@ -2,12 +2,16 @@
 //!
 //! - in: Wavefront OBJ, PLY (text, and binary in either byte order), STL (text or binary), OFF (text) or
 //!   glTF 2.0 (text or binary). The format is detected from the content, not from the name
-//! - out: vertices with colours, and three vertex indices per triangle. Polygons are divided into fans about their first corner
+//! - out: vertices with colours, and three vertex indices per triangle. Polygons are divided into fans about their
+//!   first corner
 //! - cost: one pass over the file, which is read whole
 //!
-//! Normals, materials, lines and points are ignored, except the colours of materials in glTF, and so is a UTF-8 byte order mark before text. Notes
-//! name other content that is not read: up to 49 bytes after the triangles of binary STL, other lines of OBJ, lines
-//! after the last face of OFF, and data after the last element of PLY or at the ends of its lines.
+//! Normals, materials, lines and points are ignored, except the colours of materials in glTF. So is a UTF-8 byte order
+//! mark before text. Notes name other content that is not read:
+//! - up to 49 bytes after the triangles of binary STL
+//! - other lines of OBJ, and lines after the last face of OFF
+//! - data after the last element of PLY, or at the ends of its lines
+//! - textures and other parts of glTF
 //!
 //! STL has no separate vertices, so corners with equal coordinates are merged into one vertex. The solids of an STL
 //! file become one mesh, and so do the parts of an OBJ file. Vertices of OBJ and OFF keep the order of the file.

@@ -1,7 +1,8 @@
 //! Wavefront OBJ: lines of vertices, and of polygons that refer to them.
 //!
-//! - used: `v`, whose fourth number divides the other three, or whose last three or four numbers are its colour, from 0
-//!   to 1, and `f`, with indices from 1, or from -1 backwards
+//! - used: `v`, whose fourth number of four divides the other three; of six or seven numbers, the fourth to sixth are a
+//!   colour from 0 to 1
+//! - used: `f`, with indices from 1, or from -1 backwards
 //! - ignored: normals, texture coordinates, names of parts and materials, lines and points
 //! - noted: lines of other kinds, such as curves and surfaces
 
@@ -60,8 +61,8 @@ pub(super) fn read(bytes: &[u8]) -> Result<MeshData, String> {
     Ok(MeshData { vertices: vertices(coordinates, Points::F64)?, faces, colors: of_all(colors, n), notes })
 }
 
-/// Returns the colour of a vertex, the three or four numbers after its coordinates; the last of four is not used. `None`
-/// if there is none that can be read.
+/// Returns the colour of a vertex: the three or four numbers after its coordinates, of which the last of four is not
+/// used. `None` if the line has no colour, or one that cannot be read.
 fn color(words: &[&[u8]]) -> Option<[u8; 3]> {
     let (7 | 8) = words.len() else { return None };
     let mut color = [0; 3];

@@ -63,7 +63,7 @@ impl Component {
         }
     }
 
-    /// Returns the integer that stands for 1 where integers stand for numbers from 0 or -1 to 1.
+    /// Returns the integer that means 1 where integers are normalized to numbers from 0 or -1 to 1.
     fn one(self) -> f64 {
         match self {
             Self::I8 => i8::MAX.into(),

@@ -86,7 +86,7 @@ fn of_uri(uri: &str, folder: &Path) -> Result<Vec<u8>, String> {
     read.map(|_| bytes).map_err(|error| format!("is in {name}, which cannot be read: {error}"))
 }
 
-/// Returns a name in which `%20` and others stand for bytes; `None` if it is not UTF-8 then.
+/// Returns a name with the bytes that `%20` and other escapes mean; `None` if it is not UTF-8 then.
 fn unescaped(uri: &str) -> Option<String> {
     let mut bytes = vec![];
     let mut rest = uri.as_bytes();

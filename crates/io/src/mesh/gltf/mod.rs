@@ -1,9 +1,9 @@
 //! glTF 2.0: a scene of meshes in JSON (`.gltf`), or in a binary file with its buffer (`.glb`).
 //!
 //! - in: the scene that the file names, else its first; without scenes, all meshes as they are
-//! - used: triangles, strips and fans, indices, sparse and quantized positions, the transformations of nodes, colours
-//!   of vertices (`COLOR_0`) and of materials (`baseColorFactor`), and buffers in the file, in it as base64, or in
-//!   files beside it
+//! - used: triangles, strips and fans, with indices, sparse and quantized positions, and the transformations of nodes
+//! - used: colours of vertices (`COLOR_0`) and of materials (`baseColorFactor`)
+//! - buffers: in the binary file, in JSON as base64, or in files beside it
 //! - noted: points and lines, textures, skins and morph targets, which are not read
 //! - refused: compressed meshes and other extensions that a file requires
 //!
@@ -70,7 +70,7 @@ struct Triangles<'a> {
     coordinates: Vec<f64>,
     colors: Vec<[u8; 3]>,
     faces: Vec<[u32; 3]>,
-    /// Whether a vertex or a material has a colour.
+    /// `true` if a vertex or a material has a colour.
     has_colors: bool,
     /// The numbers of parts with points or lines, with textures, and with skins or morph targets.
     passed: [usize; 3],
