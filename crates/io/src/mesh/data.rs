@@ -1,6 +1,6 @@
 //! The triangles of a file in memory, and the functions from which readers construct them.
 //!
-//! In: coordinates, colours and the corners of polygons. Out: vertices, and triangles. Cost: one pass over the coordinates.
+//! In: coordinates, colours and the corners of polygons. Out: vertices and triangles. Cost: one pass over the coordinates.
 
 use ropewalk::internals::memory::collected;
 
