@@ -4,7 +4,8 @@
  *
  * Statuses, error messages and ownership are those of ropewalk.h. Structures of points and options are those of
  * ropewalk_points.h; `data` of points is an address on the device, and `box_size` is in host memory. Results equal those
- * of the functions without `cuda` in their name, except for the order of neighbours.
+ * of the functions without `cuda` in their name, except for the order of neighbours. Searches are for each point of the
+ * tree. Without a GPU a call returns ROPEWALK_INVALID.
  *
  * Order: the work that writes the points must have ended before a call, or be on the legacy default stream. The points
  * are copied within the device, and may change once the call has returned. Results are complete then, and may be read

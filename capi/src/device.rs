@@ -47,6 +47,9 @@ fn points_of(points: &PointArray, sides: Option<Vec<f64>>) -> Result<DevicePoint
     let dim = dim as usize;
     let len = saturating_usize(count).checked_mul(dim);
     let len = len.ok_or_else(|| invalid(format!("points.count is {count}, which is too large")))?;
+    if len > 0 && data.is_null() {
+        return Err(invalid(format!("points.data is NULL for {count} points")));
+    }
     let address = data as u64;
     let device = if len == 0 { Device::cuda(0)? } else { Device::from_cuda_address(address)? };
     let coordinates = match kind {

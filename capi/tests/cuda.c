@@ -60,6 +60,14 @@ static void without_cuda(const ropewalk_points *points)
     must(ropewalk_cuda_tree_build(points, NULL, &tree) == ROPEWALK_INVALID && tree == NULL, "a tree without CUDA");
     must(strstr(ropewalk_error_message(), "built without CUDA") != NULL, ropewalk_error_message());
     must(ropewalk_cuda_dbscan(points, &options, &labels) == ROPEWALK_INVALID && labels == NULL, "labels without CUDA");
+    must(ropewalk_cuda_tree_build(NULL, NULL, &tree) == ROPEWALK_INVALID && tree == NULL, "points that are NULL");
+    must(strstr(ropewalk_error_message(), "points is NULL") != NULL, ropewalk_error_message());
+    must(ropewalk_cuda_tree_build(points, NULL, NULL) == ROPEWALK_INVALID, "a tree that is NULL");
+    must(ropewalk_cuda_dbscan(points, NULL, &labels) == ROPEWALK_INVALID, "options that are NULL");
+    ropewalk_cuda_lists *lists;
+    must(ropewalk_cuda_tree_neighbors(NULL, 0.1, &lists) == ROPEWALK_INVALID && lists == NULL, "no tree");
+    must(ropewalk_cuda_tree_nearest(NULL, 1, &lists) == ROPEWALK_INVALID && lists == NULL, "no tree");
+    must(ropewalk_cuda_tree_count_pairs(NULL, 0.1, NULL) == ROPEWALK_INVALID, "no tree");
     must(ropewalk_cuda_tree_count(NULL) == 0 && ropewalk_cuda_lists_offsets(NULL) == NULL, "NULL");
     ropewalk_cuda_tree_free(NULL);
     ropewalk_cuda_lists_free(NULL);

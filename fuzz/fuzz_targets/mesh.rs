@@ -1,4 +1,4 @@
-//! Fuzzes the readers of meshes, OBJ, PLY and STL, chosen by the first bytes. `ropewalk-io` has the same test for
+//! Fuzzes the readers of meshes (OBJ, PLY, STL, OFF and glTF), chosen by the first bytes. `ropewalk-io` has the same test for
 //! mutated files.
 #![no_main]
 

@@ -39,12 +39,16 @@ class MeshData(_Triangles):
     Mesh(faces=1, vertices=3, dtype=float64)
     """
 
-    colors: NDArray[np.uint8] | None
+    colors: NDArray[np.uint8] | None = None
 
     def __new__(cls, vertices: Floats, faces: NDArray[np.uint32], colors: NDArray[np.uint8] | None = None) -> MeshData:
         self = super().__new__(cls, vertices, faces)
         self.colors = colors
         return self
+
+    def _replace(self, **changed: Any) -> MeshData:
+        new = {"vertices": self.vertices, "faces": self.faces, "colors": self.colors} | changed
+        return type(self)(**new)
 
     def __reduce__(self) -> tuple[Any, ...]:
         return type(self), (self.vertices, self.faces, self.colors)
@@ -61,8 +65,9 @@ def read_mesh(path: str | os.PathLike[str]) -> MeshData:
     Returns
     -------
     MeshData
-        ``vertices`` and ``faces`` for `Mesh`, and the ``colors`` of vertices. Polygons are split into triangle fans around their first corner. STL files have no shared
-        vertices: corners with equal coordinates are merged. The parts of an OBJ file become one mesh.
+        ``vertices`` and ``faces`` for `Mesh`, and the ``colors`` of vertices. Polygons are split into triangle fans around their first
+        corner. STL files have no shared vertices: corners with equal coordinates are merged. The parts of an OBJ file become one mesh, and
+        so do the meshes of a glTF scene.
 
     Raises
     ------

@@ -218,8 +218,12 @@ def mesh(
     """
     view = (real(azimuth, "azimuth"), real(elevation, "elevation"), integer(width, "width", 1), integer(height, "height", 1))
     if isinstance(mesh, MeshData):
-        surface, colors = Mesh(*mesh), mesh.colors
-        corners = None if colors is None else np.ascontiguousarray(colors[mesh.faces], np.uint8)
+        surface, corners = Mesh(*mesh), None
+        if mesh.colors is not None:
+            colors, expected = np.asarray(mesh.colors), (len(mesh.vertices), 3)
+            if colors.shape != expected or colors.dtype != np.uint8:
+                raise ValueError(f"colors are {colors.dtype} of shape {colors.shape}; they must be uint8 of shape {expected}")
+            corners = np.ascontiguousarray(colors[np.asarray(mesh.faces)])
     else:
         surface, corners = mesh, None
     native = surface._mesh
@@ -260,7 +264,7 @@ def value_map(
     >>> figure = ropewalk.plot.value_map(np.sin(3 * x) * y, [[0, 0], [2, 1]], name="height")
     >>> figure.save("map.png")  # doctest: +SKIP
     """
-    cells = np.ascontiguousarray(values, np.float64)
+    cells = np.array(values, np.float64, order="C")
     if cells.ndim != 2 or cells.size == 0:
         raise ValueError(f"values has the shape {cells.shape}; it must have two dimensions, and at least one cell")
     ends = np.asarray(corners, np.float64)

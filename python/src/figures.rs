@@ -3,6 +3,7 @@
 //! In: the data of a figure, and a format with a resolution. Out: the bytes of a file. `ropewalk-plot` draws.
 
 use numpy::{PyReadonlyArray1, PyReadonlyArray2, PyReadonlyArray3, PyUntypedArrayMethods};
+use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 use ropewalk::halo::Particles;
@@ -151,6 +152,10 @@ pub fn draw_mesh<'py>(
     height: usize,
 ) -> PyResult<Bound<'py, PyBytes>> {
     let mesh = &mesh.get().0;
+    if let Some(colors) = colors.as_ref().filter(|colors| colors.shape()[1..] != [3, 3]) {
+        let sentence = format!("colors have the shape {:?}; expected three corners of three channels", colors.shape());
+        return Err(PyValueError::new_err(sentence));
+    }
     let colors = colors.as_ref().map(|colors| colors.as_slice()).transpose()?;
     let colors = colors.map(|colors| colors.as_chunks::<3>().0.as_chunks::<3>().0);
     drawn(py, || {

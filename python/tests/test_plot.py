@@ -313,6 +313,11 @@ def test_a_mesh_in_its_colors(tmp_path: Path) -> None:
     for (row, column), channel in {(55, 4): 0, (55, 54): 1, (6, 4): 2}.items():
         assert colored[row, column].argmax() == channel and colored[row, column].max() > 2 * np.median(colored[row, column])
         assert np.ptp(plain[row, column]) < 60
+    turned = data._replace(vertices=data.vertices[:, [1, 0, 2]])
+    assert turned.colors is data.colors and plot.mesh(turned, width=40, height=30).png()
+    for colors in (data.colors / 255, data.colors[:2], np.zeros((3, 4), np.uint8)):
+        with pytest.raises(ValueError, match=r"they must be uint8 of shape \(3, 3\)"):
+            plot.mesh(ropewalk.MeshData(vertices, faces, colors))
     path.write_text("v 0 0 0\nv 3 0 0 0 1 0\nv 0 3 0 0 0 1\nf 1 2 3\n")
     assert ropewalk.read_mesh(path).colors is None
     assert ropewalk.MeshData(vertices, faces).colors is None

@@ -76,7 +76,8 @@ impl Drop for CudaMemory {
         static TO_RELEASE: OnceLock<Sender<HeldHandle>> = OnceLock::new();
         let to_release = TO_RELEASE.get_or_init(|| {
             let (sender, receiver) = channel();
-            std::thread::spawn(move || release(&receiver));
+            // If no thread can start, the receiver is dropped, and handles are leaked below.
+            drop(std::thread::Builder::new().spawn(move || release(&receiver)));
             sender
         });
         if let Some(kept) = self.kept.take()

@@ -23,7 +23,7 @@ fn a_cube_is_drawn() {
     assert!(fs::read(&out).unwrap() == picture);
     run(["raycast", &mesh, "--out", &out, "--size", "64,48", "--azimuth", "10"]).success();
     assert!(fs::read(&out).unwrap() != picture);
-    // The same cube in red: other colours, and the same silhouette.
+    // The same cube in red is another picture.
     let red =
         CUBE.lines().map(|line| if line.starts_with('v') { format!("{line} 1 0 0\n") } else { format!("{line}\n") });
     let red = scratch.write("red.obj", red.collect::<String>()).display().to_string();

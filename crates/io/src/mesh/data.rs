@@ -2,7 +2,7 @@
 //!
 //! In: coordinates, colours and the corners of polygons. Out: vertices and triangles. Cost: one pass over the coordinates.
 
-use ropewalk::internals::memory::collected;
+use ropewalk::internals::memory::with_capacity;
 
 use crate::{Points, Table};
 
@@ -32,10 +32,15 @@ pub(super) fn vertices<S: Into<f64> + Copy>(
 }
 
 impl MeshData {
-    /// Returns the colours of the corners of each triangle, in the order of the triangles; `None` without colours.
+    /// Returns the colours of the corners of each triangle, in the order of the triangles. `None` if a corner has no
+    /// colour.
     pub fn corner_colors(&self) -> Option<Vec<[[u8; 3]; 3]>> {
         let colors = self.colors.as_ref()?;
-        Some(collected(self.faces.iter().map(|face| face.map(|corner| colors[corner as usize]))))
+        let mut corners = with_capacity(self.faces.len());
+        for &[a, b, c] in &self.faces {
+            corners.push([*colors.get(a as usize)?, *colors.get(b as usize)?, *colors.get(c as usize)?]);
+        }
+        Some(corners)
     }
 }
 

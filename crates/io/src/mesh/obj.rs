@@ -62,12 +62,12 @@ pub(super) fn read(bytes: &[u8]) -> Result<MeshData, String> {
 }
 
 /// Returns the colour of a vertex: the three or four numbers after its coordinates, of which the last of four is not
-/// used. `None` if the line has no colour, or one that cannot be read.
+/// used. `None` if the line has no colour from 0 to 1.
 fn color(words: &[&[u8]]) -> Option<[u8; 3]> {
     let (7 | 8) = words.len() else { return None };
     let mut color = [0; 3];
     for (own, word) in color.iter_mut().zip(&words[4..]) {
-        *own = channel(number(word).ok()?);
+        *own = channel(number(word).ok().filter(|share| (0.0..=1.0).contains(share))?);
     }
     Some(color)
 }

@@ -46,6 +46,7 @@ pub(super) fn read(bytes: &[u8]) -> Result<MeshData, String> {
     let kind = kind(bytes).unwrap_or_default();
     let color_at = kind.contains(&b'C').then_some(if kind.contains(&b'N') { 6 } else { 3 });
     let (mut coordinates, mut colors, mut faces, mut corners) = (vec![], vec![], vec![], vec![]);
+    let mut has_points = false;
     for i in 0..n {
         let line = next(&format!("vertex {} of {n}", i + 1))?;
         let words = line.words();
@@ -55,6 +56,7 @@ pub(super) fn read(bytes: &[u8]) -> Result<MeshData, String> {
             coordinates.push(number(word).map_err(|_| line.wrong("needs three numbers"))?);
         }
         if let Some(words) = color_at.and_then(|at| words.get(at..at + 3)) {
+            has_points |= words.iter().any(|word| word.iter().any(|byte| b".eE".contains(byte)));
             append(&mut colors, color(words));
         }
     }
@@ -65,16 +67,18 @@ pub(super) fn read(bytes: &[u8]) -> Result<MeshData, String> {
     }
     let rest = lines.count();
     let notes = if rest > 0 { vec![format!("lines after the last face that are not read: {rest}")] } else { vec![] };
+    // Integers from 0 to 255, or numbers from 0 to 1, for all vertices.
+    let is_share = has_points || colors.iter().flatten().all(|&channel| channel <= 1.0);
+    let unit = if is_share { 1.0 } else { 255.0 };
+    let colors = colors.into_iter().map(|color: [f64; 3]| color.map(|own| channel(own / unit))).collect();
     let colors = of_all(colors, n as usize);
     Ok(MeshData { vertices: vertices(coordinates, Points::F64)?, faces, colors, notes })
 }
 
-/// Returns a colour from integers from 0 to 255, or from numbers from 0 to 1 of which one has a point.
-fn color(words: &[&[u8]]) -> Option<[u8; 3]> {
-    let unit = if words.iter().any(|word| word.contains(&b'.')) { 1.0 } else { 255.0 };
-    let mut color = [0; 3];
+fn color(words: &[&[u8]]) -> Option<[f64; 3]> {
+    let mut color = [0.0; 3];
     for (own, word) in color.iter_mut().zip(words) {
-        *own = channel(number(word).ok()? / unit);
+        *own = number(word).ok()?;
     }
     Some(color)
 }

@@ -65,7 +65,7 @@ fn read_elements(bytes: &[u8]) -> Result<MeshData, String> {
         match name.as_str() {
             "vertex" => {
                 is_wide = has_doubles(element)?;
-                let has_colors = CHANNELS.iter().all(|name| element.properties.contains_key(*name));
+                let has_colors = CHANNELS.iter().all(|name| is_intensity(element, name));
                 payload.elements(element, |corner: Corner| {
                     append(&mut coordinates, corner.place);
                     append(&mut colors, has_colors.then_some(corner.color));
@@ -173,6 +173,13 @@ fn has_doubles(vertex: &ElementDef) -> Result<bool, String> {
         }
     }
     Ok(is_wide)
+}
+
+/// Returns `true` if a property has a type in which colours are stored.
+fn is_intensity(element: &ElementDef, name: &str) -> bool {
+    let kind = element.properties.get(name).map(|property| &property.data_type);
+    let known = [ScalarType::UChar, ScalarType::UShort, ScalarType::Float, ScalarType::Double];
+    matches!(kind, Some(PropertyType::Scalar(kind)) if known.contains(kind))
 }
 
 /// A vertex, and its colour if it has one.

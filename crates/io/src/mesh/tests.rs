@@ -256,7 +256,9 @@ fn mutated_files() {
         stl,
         ply("ascii", b"0 0 0 7\n1 0 0 7\n0 1 0 7\n0 0 1 7\n3 0 1 2\n3 0 1 2\n4 0 1 2 3\n3 0 1 2\n"),
         ply("binary_little_endian", &[0; 68 + 4]),
+        b"COFF\n4 2 0\n0 0 0 255 0 9\n1 0 0 1 1 1\n0 1 0 0 0 0\n0 0 1 7 7 7\n3 0 1 2\n3 0 1 3\n".to_vec(),
     ];
+    let seeds = [&seeds[..], &gltf::tests::files()].concat();
     let mut n_read = 0;
     for round in 0..20_000 {
         let mut place = 16 * round;

@@ -3,18 +3,19 @@
 //! In: the JSON and the bytes of buffers. Out: numbers as `f64`, or indices. Cost: one pass over an array.
 
 use std::borrow::Cow;
+use std::rc::Rc;
 
 use serde_json::Value;
 
 use ropewalk::internals::memory::{collected, zeroed};
 
-use super::json::{absent, items, whole};
+use super::json::{absent, items, shown, whole};
 
 /// The arrays of a file.
 pub(super) struct Accessors<'a> {
     accessors: &'a [Value],
     views: &'a [Value],
-    buffers: &'a [Cow<'a, [u8]>],
+    buffers: &'a [Rc<Cow<'a, [u8]>>],
 }
 
 /// The type of a number.
@@ -37,7 +38,7 @@ impl Component {
             Some(5123) => Self::U16,
             Some(5125) => Self::U32,
             Some(5126) => Self::F32,
-            _ => return Err(format!("has the componentType {}", value["componentType"])),
+            _ => return Err(format!("has the componentType {}", shown(&value["componentType"]))),
         })
     }
 
@@ -93,15 +94,15 @@ impl Array<'_> {
 }
 
 impl<'a> Accessors<'a> {
-    pub(super) fn new(root: &'a Value, buffers: &'a [Cow<'a, [u8]>]) -> Self {
-        Self { accessors: items(root, "accessors"), views: items(root, "bufferViews"), buffers }
+    pub(super) fn new(root: &'a Value, buffers: &'a [Rc<Cow<'a, [u8]>>]) -> Result<Self, String> {
+        Ok(Self { accessors: items(root, "accessors")?, views: items(root, "bufferViews")?, buffers })
     }
 
     /// Returns the numbers of an accessor, whose items must have one of these widths.
     pub(super) fn numbers(&self, at: usize, widths: &[usize]) -> Result<Vec<f64>, String> {
         let width = self.width(at)?;
         if !widths.contains(&width) {
-            return Err(format!("accessor {at} is of {}", self.accessors[at]["type"]));
+            return Err(format!("accessor {at} is of {}", shown(&self.accessors[at]["type"])));
         }
         self.read(at, width).map_err(|message| format!("accessor {at} {message}"))
     }
@@ -123,7 +124,7 @@ impl<'a> Accessors<'a> {
             Some("VEC2") => 2,
             Some("VEC3") => 3,
             Some("VEC4") => 4,
-            _ => return Err(format!("accessor {at} is of {}", accessor["type"])),
+            _ => return Err(format!("accessor {at} is of {}", shown(&accessor["type"]))),
         })
     }
 
@@ -186,9 +187,10 @@ impl<'a> Accessors<'a> {
         if stride < size {
             return Err(format!("has a byteStride of {stride} for items of {size} bytes"));
         }
+        let offset = whole(value, "byteOffset")?.unwrap_or(0);
         let inside = || {
             let view = bytes.get(start..start.checked_add(length)?)?;
-            let bytes = view.get(whole(value, "byteOffset").ok()?.unwrap_or(0)..)?;
+            let bytes = view.get(offset..)?;
             let needed = if count == 0 { 0 } else { (count - 1).checked_mul(stride)?.checked_add(size)? };
             (needed <= bytes.len()).then_some(bytes)
         };

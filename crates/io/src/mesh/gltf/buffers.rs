@@ -3,8 +3,10 @@
 //! In: the file. Out: its JSON, and the bytes of each buffer. Cost: one pass over them.
 
 use std::borrow::Cow;
+use std::collections::HashMap;
 use std::io::Read as _;
-use std::path::Path;
+use std::path::{Component, Path};
+use std::rc::Rc;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -12,6 +14,7 @@ use serde_json::Value;
 
 use super::json::{items, whole};
 use crate::messages::shorten;
+use ropewalk::internals::cancel::check_at;
 
 /// The types of the chunks of a binary file.
 const JSON: u32 = u32::from_le_bytes(*b"JSON");
@@ -52,12 +55,22 @@ fn number(bytes: &[u8]) -> Result<(u32, &[u8]), String> {
     Ok((u32::from_le_bytes(*number), rest))
 }
 
-/// Returns the bytes of each buffer. `chunk` is that of a binary file; other files are in `folder`.
-pub(super) fn read<'a>(root: &Value, chunk: Option<&'a [u8]>, folder: &Path) -> Result<Vec<Cow<'a, [u8]>>, String> {
-    let read = |(i, buffer): (usize, &Value)| {
+/// Returns the bytes of each buffer. `chunk` is that of a binary file; other files are in `folder`, and each is read
+/// once.
+pub(super) fn read<'a, 'r>(
+    root: &'r Value,
+    chunk: Option<&'a [u8]>,
+    folder: &Path,
+) -> Result<Vec<Rc<Cow<'a, [u8]>>>, String> {
+    let mut known: HashMap<&str, Rc<Cow<'a, [u8]>>> = HashMap::new();
+    let mut read = |(i, buffer): (usize, &'r Value)| {
+        check_at(i);
         let bytes = match (buffer["uri"].as_str(), chunk) {
-            (Some(uri), _) => of_uri(uri, folder).map(Cow::from),
-            (None, Some(chunk)) if i == 0 => Ok(chunk.into()),
+            (Some(uri), _) => match known.get(uri) {
+                Some(bytes) => Ok(Rc::clone(bytes)),
+                None => of_uri(uri, folder).map(|bytes| Rc::clone(known.entry(uri).or_insert(Rc::new(bytes.into())))),
+            },
+            (None, Some(chunk)) if i == 0 => Ok(Rc::new(chunk.into())),
             (None, _) => Err("has no uri".into()),
         };
         let bytes = bytes.map_err(|message: String| format!("buffer {i} {message}"))?;
@@ -67,7 +80,7 @@ pub(super) fn read<'a>(root: &Value, chunk: Option<&'a [u8]>, folder: &Path) -> 
             None => Err(format!("buffer {i} has no byteLength")),
         }
     };
-    items(root, "buffers").iter().enumerate().map(read).collect()
+    items(root, "buffers")?.iter().enumerate().map(&mut read).collect()
 }
 
 /// Returns the bytes of a buffer in base64, or of a file below `folder`.
@@ -77,13 +90,13 @@ fn of_uri(uri: &str, folder: &Path) -> Result<Vec<u8>, String> {
         return STANDARD.decode(text).map_err(|error| format!("is not valid base64: {error}"));
     }
     let name = unescaped(uri).ok_or_else(|| format!("has the uri '{}', which is no name", shorten(uri.as_bytes())))?;
-    let is_below = Path::new(&name).components().all(|part| matches!(part, std::path::Component::Normal(_)));
-    if !is_below || name.contains("://") {
+    let is_below = |part: Component<'_>| matches!(part, Component::Normal(_) | Component::CurDir);
+    if name.is_empty() || !Path::new(&name).components().all(is_below) || name.contains("://") {
         return Err(format!("is in '{}'; only files below the folder of this one are read", shorten(uri.as_bytes())));
     }
     let mut bytes = vec![];
     let read = std::fs::File::open(folder.join(&name)).and_then(|mut file| file.read_to_end(&mut bytes));
-    read.map(|_| bytes).map_err(|error| format!("is in {name}, which cannot be read: {error}"))
+    read.map(|_| bytes).map_err(|error| format!("is in {}, which cannot be read: {error}", shorten(name.as_bytes())))
 }
 
 /// Returns a name with the bytes that `%20` and other escapes mean; `None` if it is not UTF-8 then.

@@ -2,9 +2,20 @@
 
 use serde_json::Value;
 
-/// Returns the items of a list, none if it is missing.
-pub(super) fn items<'a>(value: &'a Value, name: &str) -> &'a [Value] {
-    value[name].as_array().map_or(&[], Vec::as_slice)
+use crate::messages::shorten;
+
+/// Returns the items of a list, no items if it is missing.
+pub(super) fn items<'a>(value: &'a Value, name: &str) -> Result<&'a [Value], String> {
+    match &value[name] {
+        Value::Null => Ok(&[]),
+        Value::Array(list) => Ok(list),
+        other => Err(format!("{name} is {}; it must be a list", shown(other))),
+    }
+}
+
+/// Returns an item of a list of the root.
+pub(super) fn item<'a>(root: &'a Value, list: &str, what: &str, at: usize) -> Result<&'a Value, String> {
+    items(root, list)?.get(at).ok_or_else(|| absent(what, at))
 }
 
 /// Returns an index or a size; `None` if it is missing.
@@ -14,17 +25,25 @@ pub(super) fn whole(value: &Value, name: &str) -> Result<Option<usize>, String> 
         return Ok(None);
     }
     let number = found.as_u64().and_then(|number| usize::try_from(number).ok());
-    number.map(Some).ok_or_else(|| format!("{name} is {found}; it must be an integer from 0"))
+    number.map(Some).ok_or_else(|| format!("{name} is {}; it must be an integer from 0", shown(found)))
 }
 
-/// Returns a list of `N` finite numbers; `None` if it is missing.
+/// Returns a list of `N` numbers; `None` if it is missing.
 pub(super) fn numbers<const N: usize>(value: &Value, name: &str) -> Result<Option<[f64; N]>, String> {
     if value[name].is_null() {
         return Ok(None);
     }
-    let found: Vec<f64> = items(value, name).iter().filter_map(Value::as_f64).collect();
-    let found = <[f64; N]>::try_from(found).map_err(|_| format!("{name} must have {N} numbers"))?;
-    Ok(Some(found))
+    let found: Option<Vec<f64>> = items(value, name)?.iter().map(Value::as_f64).collect();
+    let found = found.and_then(|found| <[f64; N]>::try_from(found).ok());
+    found.map(Some).ok_or_else(|| format!("{name} must have {N} numbers"))
+}
+
+/// Returns a value for an error message, shortened.
+pub(super) fn shown(value: &Value) -> String {
+    match value {
+        Value::String(text) => format!("'{}'", shorten(text.as_bytes())),
+        other => shorten(other.to_string().as_bytes()),
+    }
 }
 
 /// The error for a reference to an item that a list does not have.

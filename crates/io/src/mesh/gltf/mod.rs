@@ -15,20 +15,22 @@ mod buffers;
 mod json;
 mod scene;
 #[cfg(test)]
-mod tests;
+pub(super) mod tests;
 
 use std::path::Path;
 
 use serde_json::Value;
 
+use ropewalk::internals::cancel::check;
 use ropewalk::internals::memory::{append, collected, grow};
 
 use accessor::Accessors;
-use json::{absent, items, numbers, whole};
+use json::{item, items, numbers, whole};
 use scene::{Placed, places};
 
 use crate::Points;
 use crate::mesh::data::{MeshData, channel, vertices};
+use crate::messages::shorten;
 
 /// Starts of the names of extensions that a reader of triangles may ignore.
 const IGNORED: [&str; 5] = ["KHR_materials_", "KHR_texture_", "EXT_texture_", "KHR_lights_", "KHR_mesh_quantization"];
@@ -49,14 +51,15 @@ fn read_scene(bytes: &[u8], folder: &Path) -> Result<MeshData, String> {
     let root: Value = serde_json::from_slice(json).map_err(|error| format!("its JSON is invalid: {error}"))?;
     let version = root["asset"]["version"].as_str().unwrap_or_default();
     if !version.starts_with("2.") {
-        return Err(format!("of version '{version}'; only version 2 is read"));
+        return Err(format!("of version '{}'; only version 2 is read", shorten(version.as_bytes())));
     }
-    let required = items(&root, "extensionsRequired").iter().filter_map(Value::as_str);
-    if let Some(name) = required.into_iter().find(|name| !IGNORED.iter().any(|start| name.starts_with(start))) {
+    let mut required = items(&root, "extensionsRequired")?.iter().filter_map(Value::as_str);
+    if let Some(name) = required.find(|name| !IGNORED.iter().any(|start| name.starts_with(start))) {
+        let name = shorten(name.as_bytes());
         return Err(format!("needs the extension {name}, which is not read; write its mesh without it"));
     }
     let buffers = buffers::read(&root, chunk, folder)?;
-    let mut scene = Triangles::new(&root, Accessors::new(&root, &buffers));
+    let mut scene = Triangles::new(&root, Accessors::new(&root, &buffers)?);
     for placed in places(&root)? {
         scene.add_mesh(&placed)?;
     }
@@ -83,8 +86,9 @@ impl<'a> Triangles<'a> {
     }
 
     fn add_mesh(&mut self, placed: &Placed) -> Result<(), String> {
-        let mesh = items(self.root, "meshes").get(placed.mesh).ok_or_else(|| absent("mesh", placed.mesh))?;
-        for (i, part) in items(mesh, "primitives").iter().enumerate() {
+        let mesh = item(self.root, "meshes", "mesh", placed.mesh)?;
+        for (i, part) in items(mesh, "primitives")?.iter().enumerate() {
+            check();
             let named = |message| format!("mesh {}, primitive {i}: {message}", placed.mesh);
             self.add_part(part, placed).map_err(named)?;
         }
@@ -123,25 +127,26 @@ impl<'a> Triangles<'a> {
         }
         self.has_colors |= !colors.is_empty() || factor.is_some();
         let factor = factor.unwrap_or([1.0; 3]);
-        let of_vertex = |i: usize| {
-            let own = colors.get(i).copied().unwrap_or([1.0; 3]);
-            std::array::from_fn(|k| encoded(own[k] * factor[k]))
-        };
-        append(&mut self.colors, (0..n).map(of_vertex));
+        let of_material = factor.map(encoded);
+        let of_vertex = |color: &[f64; 3]| std::array::from_fn(|k| encoded(color[k] * factor[k]));
+        match colors.is_empty() {
+            true => append(&mut self.colors, std::iter::repeat_n(of_material, n)),
+            false => append(&mut self.colors, colors.iter().map(of_vertex)),
+        }
         let corners = match whole(part, "indices")? {
             None => collected(0..n as u32),
             Some(at) => self.accessors.indices(at, n)?,
         };
         append(&mut self.faces, triangles(mode, &corners)?.into_iter().map(|face| face.map(|corner| first + corner)));
         self.passed[1] += usize::from(has_texture);
-        self.passed[2] += usize::from(placed.has_skin || !items(part, "targets").is_empty());
+        self.passed[2] += usize::from(placed.has_skin || !items(part, "targets")?.is_empty());
         Ok(())
     }
 
     /// Returns the colour of the material of a part, and whether it has a texture.
     fn material(&self, part: &Value) -> Result<(Option<[f64; 3]>, bool), String> {
         let Some(at) = whole(part, "material")? else { return Ok((None, false)) };
-        let material = items(self.root, "materials").get(at).ok_or_else(|| absent("material", at))?;
+        let material = item(self.root, "materials", "material", at)?;
         let surface = &material["pbrMetallicRoughness"];
         let has_texture = !surface["baseColorTexture"].is_null();
         Ok((numbers::<4>(surface, "baseColorFactor")?.map(|[r, g, b, _]| [r, g, b]), has_texture))

@@ -48,10 +48,15 @@ impl Transform {
         let translation = numbers(node, "translation")?.unwrap_or([0.0; 3]);
         let scale = numbers::<3>(node, "scale")?.unwrap_or([1.0; 3]);
         let [x, y, z, w] = numbers(node, "rotation")?.unwrap_or([0.0, 0.0, 0.0, 1.0]);
+        // A quaternion may be rounded, so its length is divided out.
+        let two = 2.0 / (x * x + y * y + z * z + w * w);
+        if !two.is_finite() {
+            return Err("rotation must not be zero".into());
+        }
         let turned = [
-            [1.0 - 2.0 * (y * y + z * z), 2.0 * (x * y + w * z), 2.0 * (x * z - w * y)],
-            [2.0 * (x * y - w * z), 1.0 - 2.0 * (x * x + z * z), 2.0 * (y * z + w * x)],
-            [2.0 * (x * z + w * y), 2.0 * (y * z - w * x), 1.0 - 2.0 * (x * x + y * y)],
+            [1.0 - two * (y * y + z * z), two * (x * y + w * z), two * (x * z - w * y)],
+            [two * (x * y - w * z), 1.0 - two * (x * x + z * z), two * (y * z + w * x)],
+            [two * (x * z + w * y), two * (y * z - w * x), 1.0 - two * (x * x + y * y)],
         ];
         let columns = std::array::from_fn(|axis| turned[axis].map(|number| scale[axis] * number));
         Ok(Self { columns, translation })
@@ -60,14 +65,14 @@ impl Transform {
 
 /// Returns the meshes of the scene that is drawn. Without scenes, returns all meshes without transformations.
 pub(super) fn places(root: &Value) -> Result<Vec<Placed>, String> {
-    let scenes = items(root, "scenes");
+    let scenes = items(root, "scenes")?;
     if scenes.is_empty() {
-        let all = 0..items(root, "meshes").len();
+        let all = 0..items(root, "meshes")?.len();
         return Ok(all.map(|mesh| Placed { mesh, transform: Transform::NONE, has_skin: false }).collect());
     }
     let at = whole(root, "scene")?.unwrap_or(0);
     let scene = scenes.get(at).ok_or_else(|| absent("scene", at))?;
-    let nodes = items(root, "nodes");
+    let nodes = items(root, "nodes")?;
     let mut is_used = vec![false; nodes.len()];
     let mut found = vec![];
     // The last node is the next.
@@ -91,6 +96,6 @@ pub(super) fn places(root: &Value) -> Result<Vec<Placed>, String> {
 /// Returns a list of indices, from the last to the first.
 fn indices(value: &Value, name: &str) -> Result<impl Iterator<Item = usize>, String> {
     let index = |item: &Value| item.as_u64().and_then(|item| usize::try_from(item).ok());
-    let found: Option<Vec<usize>> = items(value, name).iter().rev().map(index).collect();
+    let found: Option<Vec<usize>> = items(value, name)?.iter().rev().map(index).collect();
     Ok(found.ok_or_else(|| format!("{name} must be indices"))?.into_iter())
 }

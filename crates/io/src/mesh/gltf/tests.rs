@@ -39,6 +39,11 @@ fn buffer() -> Vec<u8> {
     STANDARD.decode(uri.split_once("base64,").unwrap().1).unwrap()
 }
 
+/// The scene in text and in binary.
+pub fn files() -> [Vec<u8>; 2] {
+    [serde_json::to_vec(&square()).unwrap(), binary(&square())]
+}
+
 /// A binary file of a scene and the buffer of [`square`].
 fn binary(scene: &Value) -> Vec<u8> {
     let mut json = serde_json::to_vec(scene).unwrap();
@@ -69,7 +74,14 @@ fn text_and_binary() {
     beside["buffers"][0]["uri"] = "the%20points.bin".into();
     let mut inside = square();
     inside["buffers"][0].as_object_mut().unwrap().remove("uri");
-    for bytes in [serde_json::to_vec(&square()).unwrap(), serde_json::to_vec(&beside).unwrap(), binary(&inside)] {
+    let mut here = beside.clone();
+    here["buffers"][0]["uri"] = "./the points.bin".into();
+    for bytes in [
+        serde_json::to_vec(&square()).unwrap(),
+        serde_json::to_vec(&beside).unwrap(),
+        serde_json::to_vec(&here).unwrap(),
+        binary(&inside),
+    ] {
         let mesh = read_bytes(&bytes, folder.path()).unwrap();
         assert_eq!(places(&mesh), expected);
         assert_eq!(mesh.faces, [[0, 1, 2], [0, 2, 3]]);
@@ -77,7 +89,7 @@ fn text_and_binary() {
     }
 }
 
-/// Children move with their parents, a rotation by a quarter about z, a matrix, and two places of one mesh.
+/// Children move with their parents, a rotation by a quarter about z that is not normalized, a matrix, and two places of one mesh.
 #[test]
 fn nodes() {
     let mut scene = square();
@@ -86,7 +98,7 @@ fn nodes() {
     scene["scene"] = 1.into();
     scene["nodes"] = json!([
         {"mesh": 0, "matrix": [1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 3, 0, 1, 0, 0, 1]},
-        {"translation": [0, 0, 5], "rotation": [0, 0, half, half], "children": [0, 2]},
+        {"translation": [0, 0, 5], "rotation": [0, 0, 3.0 * half, 3.0 * half], "children": [0, 2]},
         {"mesh": 0},
     ]);
     let mesh = read(&scene).unwrap();
@@ -126,14 +138,22 @@ fn parts_and_arrays() {
     });
     assert_eq!(places(&read(&scene).unwrap()), [[0.0; 3], [1.0, 0.0, 0.0], [1.0, 1.0, 0.0]]);
 
-    // 0, 1, 2 / 0, 2, 3 of 65,535 each.
+    // Normalized integers: bytes 0, 127, 255; the places are two bytes apart in a view of rows of four.
+    scene["buffers"][0] = json!({"byteLength": 12, "uri": "data:;base64,AH//AH//AAD/AH8A"});
+    scene["bufferViews"][0] = json!({"buffer": 0, "byteLength": 12, "byteStride": 4});
     scene["accessors"][0] =
-        json!({"bufferView": 1, "componentType": 5123, "normalized": true, "count": 2, "type": "VEC3"});
-    scene["accessors"][1]["count"] = 3.into();
-    scene["meshes"][0]["primitives"][0]["mode"] = 6.into();
+        json!({"bufferView": 0, "componentType": 5121, "normalized": true, "count": 3, "type": "VEC3"});
     scene["extensionsRequired"] = json!(["KHR_mesh_quantization"]);
-    let error = read(&scene).unwrap_err();
-    assert_eq!(error, "has 2 vertices, but no triangles");
+    let half = 127.0 / 255.0;
+    assert_eq!(places(&read(&scene).unwrap()), [[0.0, half, 1.0], [half, 1.0, 0.0], [1.0, 0.0, half]]);
+    scene["accessors"][0]["componentType"] = 5120.into();
+    // As signed bytes, 255 is -1, which means -1/127.
+    assert_eq!(places(&read(&scene).unwrap())[0], [0.0, 1.0, -1.0 / 127.0]);
+    scene["bufferViews"][0]["byteStride"] = 2.into();
+    assert!(read(&scene).unwrap_err().ends_with("has a byteStride of 2 for items of 3 bytes"));
+    scene["bufferViews"][0]["byteStride"] = 4.into();
+    scene["accessors"][0]["byteOffset"] = 2.into();
+    assert!(read(&scene).unwrap_err().ends_with("accessor 0 needs more bytes than bufferView 0 has"));
     scene["extensionsRequired"] = json!(["KHR_draco_mesh_compression"]);
     assert!(read(&scene).unwrap_err().starts_with("is glTF, but needs the extension KHR_draco_mesh_compression"));
 }
@@ -162,11 +182,13 @@ fn what_is_refused() {
         ("/scene", json!(3), "refers to scene 3, which it does not have"),
         ("/nodes/0/mesh", json!(1), "refers to mesh 1, which it does not have"),
         ("/nodes/0/mesh", json!(-1), "node 0: mesh is -1; it must be an integer from 0"),
+        ("/nodes/0/scale", json!([1, "x", 2, 3]), "node 0: scale must have 3 numbers"),
+        ("/nodes", json!({}), "nodes is {}; it must be a list"),
         ("/nodes/0/scale", json!([1, 2]), "node 0: scale must have 3 numbers"),
         ("/accessors/0/count", json!(5), "accessor 0 needs more bytes than bufferView 0 has"),
         ("/accessors/0/count", json!(u64::MAX), "accessor 0 needs more bytes than bufferView 0 has"),
-        ("/accessors/0/type", json!("MAT4"), "accessor 0 is of \"MAT4\""),
-        ("/accessors/0/type", json!("VEC2"), "accessor 0 is of \"VEC2\""),
+        ("/accessors/0/type", json!("MAT4"), "accessor 0 is of 'MAT4'"),
+        ("/accessors/0/type", json!("VEC2"), "accessor 0 is of 'VEC2'"),
         ("/accessors/1/componentType", json!(7), "accessor 1 has the componentType 7"),
         ("/accessors/1/count", json!(5), "has 5 corners of triangles, which three do not divide"),
         ("/bufferViews/1/byteOffset", json!(49), "accessor 1 needs more bytes than bufferView 1 has"),
@@ -181,6 +203,7 @@ fn what_is_refused() {
         let error = change(path, value);
         assert!(error.starts_with("is glTF, but ") && error.contains(expected), "{path}: {error}");
     }
+    assert!(change("/accessors/0/type", json!("A".repeat(100_000))).len() < 300);
     // The index 3 where there are three vertices.
     assert!(change("/accessors/0/count", json!(3)).contains("has the index 3, but there are 3 vertices"));
     let whole = binary(&square());

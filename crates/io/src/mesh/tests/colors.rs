@@ -35,6 +35,12 @@ fn colors_of_vertices() {
     // One vertex has no colour.
     assert_eq!(read(obj(&shares.replace(" 1.0 1 1", "")).as_bytes()).unwrap().colors, None);
     assert_eq!(read(b"OFF\n3 1 0\n0 0 0 1 1 1\n1 0 0\n0 1 0\n3 0 1 2\n").unwrap().colors, None);
+    // The unit is that of all vertices: pure colours of `%g` have no point.
+    let mixed = "0 0 0 1 0 0.2\n1 0 0 0 0.4 1\n0 1 0 1 1 1\n";
+    assert_eq!(read(format!("COFF\n3 1 0\n{mixed}3 0 1 2\n").as_bytes()).unwrap().colors, expected);
+    // Types of integers in which colours are not stored, and colours of OBJ from 0 to 255.
+    assert_eq!(read(format!("{}{integers}3 0 1 2\n", header("int")).as_bytes()).unwrap().colors, None);
+    assert_eq!(read(obj(integers).as_bytes()).unwrap().colors, None);
     // A colour that is no number.
     assert_eq!(read(obj(&shares.replace("0.4", "red")).as_bytes()).unwrap().colors, None);
 }
