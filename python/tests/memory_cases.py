@@ -300,6 +300,7 @@ def cases() -> dict[str, Callable[[], Callable[[], Any]]]:
     function("plot.dendrogram", lambda own, ax: rw.plot.dendrogram(own, ax=ax), lambda: rw.linkage(x()), matplotlib_axes)
     function("plot.k_distances", lambda own: rw.plot.k_distances(own, 4).png(), x)
     function("plot.mesh", lambda own: rw.plot.mesh(own).png(), lambda: fitted("Mesh"))
+    function("plot.value_map", lambda own: rw.plot.value_map(own, [[0, 0], [1, 1]]).png(), lambda: np.ones((1000, 1000)))
     # The mean density of matter is 0.3 times the critical density.
     units = {"length_unit": "Mpc/h", "mass_unit": "1e10 Msun/h", "omega_m": 0.3, "masses": np.full(n, 0.3 * 27.7536627 / n)}
     with_profiles = {**units, "overdensities": "200m", "profiles": 4}
