@@ -153,7 +153,7 @@ mod tests {
             }
         }
         same::<f32>(&[-100, -65, -50, 50, 65, 100, 124]);
-        same::<f64>(&[-400, 64, 400]);
+        same::<f64>(&[-400, -100, 64, 100, 400]);
     }
 
     /// A distant point puts all others into one cell of the Morton grid. They are sorted as if it were not there.

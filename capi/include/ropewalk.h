@@ -45,8 +45,8 @@
 extern "C" {
 #endif
 
-/* The version of the structures and functions of ropewalk.h, ropewalk_points.h and ropewalk_mesh.h. It rises with each
-   incompatible change. */
+/* The version of the structures and functions of ropewalk.h, ropewalk_points.h, ropewalk_mesh.h and ropewalk_cuda.h. It
+   rises with each incompatible change. */
 #define ROPEWALK_ABI_VERSION 1
 
 /* The status that a function returns. */

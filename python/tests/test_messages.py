@@ -119,7 +119,12 @@ def test_gltf_of_trimesh(tmp_path: Path) -> None:
         triangles = expected.triangles.reshape(len(expected.faces), 9)
         order, other = (np.lexsort(np.round(rows, 3).T) for rows in (corners, triangles))
         np.testing.assert_allclose(corners[order], triangles[other], atol=1e-5)
+        # trimesh writes bytes as linear intensities; those of the bare sphere are full.
+        linear = np.asarray(sphere.visual.vertex_colors)[:, :3] / 255
+        encoded = np.where(linear <= 0.0031308, 12.92 * linear, 1.055 * linear ** (1 / 2.4) - 0.055)
         assert data.colors is not None and len(data.colors) == len(data.vertices)
+        first = np.argmax([np.array_equal(data.colors[i], np.round(255 * encoded[0])) for i in range(len(data.colors))])
+        np.testing.assert_array_equal(data.colors[first : first + len(encoded)], np.round(255 * encoded))
 
 
 def test_meshes_of_open3d() -> None:

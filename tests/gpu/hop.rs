@@ -112,6 +112,7 @@ fn lattice(name: &'static str, n: usize, cells: usize) -> Cloud<f32, 3> {
     Cloud { name, points, radii: vec![], side: cells as f64 }
 }
 
+/// Ties: more points at equal distance than a thread stores, and copies.
 #[test]
 #[ignore = "wide"]
 fn wide_lattices() {
@@ -125,7 +126,7 @@ fn wide_lattices() {
     compare(&lattice("lattice", 1500, 12));
 }
 
-/// Ties: more points at equal distance than a thread stores, and more copies than a leaf holds.
+/// More copies than a leaf holds.
 #[test]
 fn lattices_and_copies() {
     compare(&lattice("crowded lattice", 900, 2));

@@ -8,7 +8,7 @@ use super::number;
 ///
 /// MESH is a Wavefront OBJ, PLY, STL, OFF or glTF file, recognized by its content. Polygons are split as fans from their
 /// first corner, which is correct for convex polygons. The z axis points up, also for glTF. The whole mesh is in the
-/// picture, both sides of its triangles are drawn, and in the colours of vertices if the file has them.
+/// picture, and both sides of its triangles are drawn. If all vertices have a colour, they are drawn in it.
 #[derive(Debug, clap::Args)]
 pub struct Raycast {
     /// File with the mesh
