@@ -12,7 +12,7 @@ whatever the type of the points.
 - Halos of simulations: `read_snapshot`, `halos` for a catalogue by friends of friends, `HOP` or `AdaptaHOP`, and `halos_above` for the
   expected number of halos.
 - `ropewalk.sample` generates point sets for experiments, `ropewalk.plot` draws figures (`Figure`), `HaloCatalog.report` creates
-  interactive pages (`Report`), and `set_threads` sets the number of threads.
+  interactive pages (`Report`), `set_threads` sets the number of threads, and `progress` shows bars.
 """
 
 from ropewalk._loading import require_native
@@ -40,6 +40,7 @@ from ropewalk._mesh_data import MeshData, read_mesh
 from ropewalk._mesh_hits import HitLists, NearestTriangles, RayHits
 from ropewalk._native import __version__, set_threads, threads
 from ropewalk._neighbors import NearestNeighbors
+from ropewalk._progress import progress
 from ropewalk._read_snapshot import read_snapshot
 from ropewalk._report import Report
 from ropewalk._snapshot import Snapshot
@@ -89,6 +90,7 @@ __all__ = [
     "linkage",
     "minimum_spanning_tree",
     "plot",
+    "progress",
     "read_mesh",
     "read_snapshot",
     "sample",

@@ -203,7 +203,8 @@ def halos(
         ``"cpu"``, or ``"cuda"`` (``"cuda:1"``) if this build supports it. On a GPU, centres are ``"mbp"`` or ``"mcp"``.
 
     progress : bool or callable, optional
-        The display of progress while the file of a path is read, as for `read_snapshot`. A `Snapshot` has its own.
+        The display of progress, as for `ropewalk.progress`: first of reading the file of a path, then of finding and measuring halos. A
+        `Snapshot` reads its file with its own display. Default: a bar in notebooks.
 
     Returns
     -------
@@ -281,15 +282,15 @@ def halos(
         raise ValueError('density is for finder="hop" or "adaptahop"; the finder is "fof"')
     kinds = None if attach is None else particle_types("attach", () if isinstance(attach, str) and attach == "none" else attach)
     fields = _Fields(velocities, masses, ids)
-    if isinstance(positions, str | os.PathLike):
-        snapshot = read_snapshot(positions, open=bool(open), n_jobs=n_jobs, progress=progress)
-        return _of_file(snapshot, None, fields, kinds, arguments)
-    _progress.check(progress)
-    if isinstance(positions, Snapshot):
-        return _of_file(positions, positions, fields, kinds, arguments)
-    if kinds:
-        raise ValueError("attach is for snapshots, which have particle types; the positions are an array")
-    catalog = HaloCatalog(*_of_arrays(positions, fields, arguments))
+    with _progress.shown_if_given(progress, "halos"):
+        if isinstance(positions, str | os.PathLike):
+            snapshot = read_snapshot(positions, open=bool(open), n_jobs=n_jobs, progress=progress)
+            return _of_file(snapshot, None, fields, kinds, arguments)
+        if isinstance(positions, Snapshot):
+            return _of_file(positions, positions, fields, kinds, arguments)
+        if kinds:
+            raise ValueError("attach is for snapshots, which have particle types; the positions are an array")
+        catalog = HaloCatalog(*_of_arrays(positions, fields, arguments))
     for note in catalog.notes:
         warn(note)
     return catalog

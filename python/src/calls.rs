@@ -1,4 +1,4 @@
-//! Calls of the library: without the GIL, on a pool of threads, and interruptible by Ctrl-C.
+//! Calls of the library: without the GIL, on a pool of threads, interruptible by Ctrl-C, and with a display of progress.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
@@ -7,7 +7,9 @@ use std::time::Duration;
 
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
+use pyo3::sync::PyOnceLock;
 use rayon::ThreadPool;
+use ropewalk::phases::LoopProgress;
 use ropewalk::{Cancel, memory};
 use ropewalk_io::{OnProgress, Progress};
 
@@ -19,7 +21,8 @@ const EVERY: Duration = Duration::from_millis(50);
 
 /// Runs `work` on `n_jobs` threads, while other Python threads run, too. If the handler of a signal raises (Ctrl-C),
 /// the work is cancelled, and the exception is raised as soon as the work has ended. A failed allocation raises
-/// `MemoryError`. A panic, which is a bug, raises `RuntimeError`.
+/// `MemoryError`. A panic, which is a bug, raises `RuntimeError`. If the work takes longer than [`EVERY`], its progress
+/// is shown where `ropewalk.progress` or a notebook asks for it.
 pub fn run<T: Send>(
     py: Python<'_>,
     n_jobs: Option<isize>,
@@ -63,7 +66,38 @@ pub fn run_in<T: Send>(
     pool: ThreadPool,
     work: impl FnOnce() -> ropewalk::Result<T> + Send,
 ) -> PyResult<T> {
-    watched(py, pool, work, &|_| Ok(()))
+    let loops = LoopProgress::new();
+    let display = Display::default();
+    let result = watched(py, pool, || loops.observe(work), &|py| display.show(py, &loops));
+    display.close(py).and(result)
+}
+
+/// The Python object that shows the progress of a call, or `None` if nobody asked for one. It is created when it is first
+/// needed.
+#[derive(Default)]
+struct Display(PyOnceLock<Option<Py<PyAny>>>);
+
+impl Display {
+    fn show(&self, py: Python<'_>, loops: &LoopProgress) -> PyResult<()> {
+        let display = self.0.get_or_try_init(py, || {
+            let display = py.import("ropewalk._progress")?.call_method0("of_call")?;
+            PyResult::Ok((!display.is_none()).then(|| display.unbind()))
+        })?;
+        let state = loops.state();
+        match display {
+            Some(display) if state.total > 0 => {
+                display.call_method1(py, "report", (state.number, state.done, state.total)).map(drop)
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn close(&self, py: Python<'_>) -> PyResult<()> {
+        match self.0.get(py) {
+            Some(Some(display)) => display.call_method0(py, "close").map(drop),
+            _ => Ok(()),
+        }
+    }
 }
 
 /// Runs `work` as [`run_in`] does, and calls `watch` regularly. An exception of `watch` cancels the work.

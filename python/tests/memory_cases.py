@@ -185,6 +185,12 @@ def cases() -> dict[str, Callable[[], Callable[[], Any]]]:
     estimator("DBSCAN", lambda: rw.DBSCAN(r()))
     method("DBSCAN", "predict", x)
     function("dbscan", lambda own: rw.dbscan(own, r()), x)
+
+    def shown(own: Any) -> Any:
+        with rw.progress(lambda done, total: None):
+            return rw.dbscan(own, r())
+
+    function("progress", shown, x)
     estimator("FriendsOfFriends", lambda: rw.FriendsOfFriends(r(), min_members=2))
     function("friends_of_friends", lambda own: rw.friends_of_friends(own, r()), x)
     estimator("HOP", lambda: rw.HOP(80.0, n_density=16, n_hop=16))

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 import ropewalk
-from ropewalk import Bvh, halos, minimum_spanning_tree, read_snapshot, sample
+from ropewalk import DBSCAN, HDBSCAN, Bvh, halos, minimum_spanning_tree, read_snapshot, sample
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -112,6 +112,56 @@ def test_exceptions_of_a_function_end_the_reading(tmp_path: Path) -> None:
             read_snapshot(large(tmp_path), progress=wrong)
 
 
+def test_progress_of_computations(tmp_path: Path) -> None:
+    points = ropewalk.sample.uniform(200_000, seed=1)
+    quiet = DBSCAN(eps=0.1, min_samples=5000, n_jobs=1).fit(points)
+    told: list[tuple[int, int]] = []
+    with ropewalk.progress(lambda done, total: told.append((done, total))):
+        labels = DBSCAN(eps=0.1, min_samples=5000, n_jobs=1).fit_predict(points)
+    assert (labels == quiet.labels_).all()
+    assert told and all(0 <= done <= total for done, total in told) and len({done for done, _ in told}) > 3
+    count = len(told)
+    DBSCAN(eps=0.02, n_jobs=1).fit(points)
+    assert len(told) == count, "progress after the statement"
+    halos(points, finder="hop", box_size=1.0, n_jobs=1, progress=lambda done, total: told.append((done, total)))
+    assert len(told) > count
+    with ropewalk.progress(lambda done, total: told.clear()):
+        read_snapshot(large(tmp_path)).load("positions")
+    assert told == []
+
+
+def test_bars_of_steps() -> None:
+    made: list[Any] = []
+
+    class Bar:
+        def __init__(self, **options: Any) -> None:
+            assert options["desc"].startswith("clusters, step ") and options["leave"] is False
+            self.total, self.n, self.closed = options["total"], 0, False
+            made.append(self)
+
+        def update(self, n: int) -> None:
+            self.n += n
+
+        def close(self) -> None:
+            self.closed = True
+
+    points = ropewalk.sample.uniform(200_000, seed=1)
+    with ropewalk.progress(Bar, desc="clusters"):
+        HDBSCAN(min_cluster_size=50, n_jobs=1).fit(points)
+    assert made and all(bar.closed and 0 <= bar.n <= bar.total for bar in made)
+
+
+def test_exceptions_of_a_display_end_a_computation() -> None:
+    def stop(done: int, total: int) -> None:
+        raise InterruptedError("enough")
+
+    points = ropewalk.sample.uniform(200_000, seed=1)
+    with pytest.raises(InterruptedError, match="enough"), ropewalk.progress(stop):
+        DBSCAN(eps=0.1, min_samples=5000, n_jobs=1).fit(points)
+    with pytest.raises(TypeError, match="progress is 3"), ropewalk.progress(3):
+        pass
+
+
 NOTEBOOK = """
 import sys, types
 shown = []
@@ -127,7 +177,7 @@ display.display = lambda bar, display_id: shown.append("first") or Handle()
 ipython = types.ModuleType("IPython")
 ipython.get_ipython = type("ZMQInteractiveShell", (), {})
 sys.modules["IPython"], sys.modules["IPython.display"] = ipython, display
-from ropewalk import _progress, read_snapshot
+from ropewalk import DBSCAN, _progress, progress, read_snapshot, sample
 
 read_snapshot(sys.argv[1]).load("positions")
 assert shown == [], "a bar within the first second"
@@ -136,6 +186,13 @@ read_snapshot(sys.argv[1]).load("positions")
 assert shown[0] == "first" and shown[-1] == "HTML", shown
 shown.clear()
 read_snapshot(sys.argv[1], progress=False).load("positions")
+assert shown == []
+points = sample.uniform(200_000, seed=1)
+DBSCAN(eps=0.1, min_samples=5000, n_jobs=1).fit(points)
+assert shown[0] == "first" and shown[-1] == "HTML", shown
+shown.clear()
+with progress(False):
+    DBSCAN(eps=0.1, min_samples=5000, n_jobs=1).fit(points)
 assert shown == []
 """
 
