@@ -1,4 +1,4 @@
-//! Calls of the library: without the GIL, on a pool of threads, interruptible by Ctrl-C, and with a display of progress.
+//! Calls of the library: without the GIL, on a pool of threads, interruptible by Ctrl-C, with a display of progress.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
@@ -72,8 +72,8 @@ pub fn run_in<T: Send>(
     display.close(py).and(result)
 }
 
-/// The Python object that shows the progress of a call, or `None` if nobody asked for one. It is created when it is first
-/// needed.
+/// The Python object that shows the progress of a call, or `None` if nobody asked for one. It is created when it is
+/// first needed.
 #[derive(Default)]
 struct Display(PyOnceLock<Option<Py<PyAny>>>);
 
