@@ -25,6 +25,8 @@ mod pad_dimension;
 pub use coordinate::Coordinate;
 pub use pad_dimension::Widened;
 
+use std::sync::OnceLock;
+
 use cubecl::prelude::*;
 
 use crate::bvh::morton::Grid;
@@ -72,7 +74,8 @@ fn check_size<const D: usize>(n: usize) -> Result<()> {
 ///
 /// # Cost
 /// Memory, by the sizes of its buffers: for points of three `f32`, some 45 bytes per point during construction,
-/// including the points, and 20 afterwards.
+/// including the points, and 20 afterwards. On CUDA, searches with a radius of a million points or more keep another
+/// 1.5 bytes per point with the tree, and use 8 bytes per query while they run.
 #[derive(Clone, Debug)]
 pub struct Bvh<S, const D: usize> {
     pub(in crate::gpu) device: Device,
@@ -83,6 +86,8 @@ pub struct Bvh<S, const D: usize> {
     pub(in crate::gpu) axes: Buffer<S>,
     pub(in crate::gpu) order: Buffer<u32>,
     pub(in crate::gpu) bounds: Aabb<S, D>,
+    /// The boxes around groups of 32 points (`traverse::query_boxes`), made by the first search.
+    pub(in crate::gpu) group_boxes: OnceLock<Buffer<S>>,
     origin: Origin,
 }
 
@@ -244,7 +249,7 @@ impl<S: Coordinate, const D: usize> Bvh<S, D> {
             check_distances::<_, S>(client, device, || smallest_nonzero)?;
             if len == 0 {
                 let (axes, order) = (Buffer::new(client, 0), Buffer::new(client, 0));
-                return Ok(Self { device, space, nodes: None, axes, order, bounds, origin: Origin::Empty });
+                return Ok(Self { device, space, nodes: None, axes, order, bounds, group_boxes: OnceLock::new(), origin: Origin::Empty });
             }
             let morton = MortonKernel::new(client, &points.values, len, &Grid::over(&points.bounds));
             let layout = |order: &Buffer<u32>, leading| {
@@ -275,7 +280,7 @@ impl<S: Coordinate, const D: usize> Bvh<S, D> {
             let hierarchy = hierarchy(client, &sorted.codes, &leaves);
             let nodes = Some(nodes::<_, S, D>(client, &hierarchy, &sorted.axes, len));
             end_phase(client, "nodes")?;
-            Ok(Self { device, space, nodes, axes: sorted.axes, order: sorted.order, bounds, origin })
+            Ok(Self { device, space, nodes, axes: sorted.axes, order: sorted.order, bounds, group_boxes: OnceLock::new(), origin })
         })
     }
 
@@ -328,7 +333,16 @@ impl<S: Coordinate, const D: usize> Bvh<S, D> {
             leaf_of_point: Buffer::from_slice(client, &leaf_of_point),
         });
         let (axes, order) = (Buffer::from_slice(client, &axes), Buffer::from_slice(client, bvh.order()));
-        Self { device, space: *bvh.space(), nodes, axes, order, bounds: bvh.bounds(), origin }
+        Self {
+            device,
+            space: *bvh.space(),
+            nodes,
+            axes,
+            order,
+            bounds: bvh.bounds(),
+            group_boxes: OnceLock::new(),
+            origin,
+        }
     }
 
     /// Returns the number of stored points.

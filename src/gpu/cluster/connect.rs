@@ -23,11 +23,15 @@ use crate::gpu::bvh::traverse::spec::{EMPTY, MIXED, TraversalMode, UNIFORM};
 use crate::gpu::bvh::traverse::visitor::LeafVisitor;
 use crate::gpu::bvh::{Bvh, Coordinate};
 use crate::gpu::device::is_cuda;
+use crate::gpu::primitives::warp::{Warp, warp_max, warp_min};
 
 /// The result of a search for a common tree of two points: not known yet, different trees, same tree.
 const OPEN: u32 = 0;
 const APART: u32 = 1;
 const TOGETHER: u32 = 2;
+
+/// No position.
+const NONE: u32 = u32::MAX;
 
 /// The points that participate.
 #[derive(Clone, Copy, Debug)]
@@ -78,8 +82,8 @@ pub(in crate::gpu) fn connect<R: Runtime, S: Coordinate, const D: usize>(
         D,
         marked,
     );
-    until_united(client, &parents, &|output| {
-        let input = InputLaunch::new(marks.arg(), node_states.arg(), 0, marked);
+    until_united(client, &parents, |output| {
+        let input = || InputLaunch::new(marks.arg(), node_states.arg(), 0, marked);
         bvh.walk::<R, Unite>(client, nodes, radius, TraversalMode::HalfUniform, input, output);
     })?;
     Ok(Forest { parents, node_states })
@@ -102,10 +106,10 @@ pub(in crate::gpu) fn connect_others<R: Runtime, S: Coordinate, const D: usize>(
     let all = (n + others) as u32;
     add_roots::launch::<R>(client, blocks_for(n + others), dim, forest.parents.arg(), parents.arg(), n as u32, all);
     let node_states = &forest.node_states;
-    until_united(client, &parents, &|output| {
-        let input = InputLaunch::new(bvh.order.arg(), node_states.arg(), n as u32, false);
+    until_united(client, &parents, |output| {
+        let input = || InputLaunch::new(bvh.order.arg(), node_states.arg(), n as u32, false);
         let asked = bvh.balls_about(client, axes, others, radius);
-        bvh.walk_queries::<R, Unite>(client, nodes, asked, TraversalMode::EachUniform, input, output);
+        bvh.walk_queries::<R, Unite>(client, nodes, &asked, TraversalMode::EachUniform, input, output);
     })?;
     Ok(Forest { parents, node_states: node_states.clone() })
 }
@@ -114,12 +118,12 @@ pub(in crate::gpu) fn connect_others<R: Runtime, S: Coordinate, const D: usize>(
 fn until_united<R: Runtime>(
     client: &ComputeClient<R>,
     parents: &Buffer<u32>,
-    walk: &dyn Fn(ForestArgLaunch<R>),
+    walk: impl Fn(&dyn Fn() -> ForestArgLaunch<R>),
 ) -> Result<()> {
     let atomic = is_cuda(client);
     loop {
         let changed = Buffer::<u32>::from_slice(client, &[0]);
-        walk(ForestArgLaunch::new(parents.arg(), parents.arg(), changed.arg(), atomic));
+        walk(&|| ForestArgLaunch::new(parents.arg(), parents.arg(), changed.arg(), atomic));
         if atomic || changed.read(client)?[0] == 0 {
             return Ok(());
         }
@@ -308,6 +312,8 @@ struct Unite;
 #[derive(CubeType)]
 struct Uniting {
     ancestor: RuntimeCell<u32>,
+    /// The parent that the ancestors of all participants of the group have, or [`NONE`].
+    common: RuntimeCell<u32>,
     takes_part: bool,
 }
 
@@ -322,11 +328,37 @@ impl LeafVisitor for Unite {
         if comptime!(input.marked) {
             takes_part = input.marks[query as usize] != 0;
         }
-        Uniting { ancestor: RuntimeCell::<u32>::new(query + input.first), takes_part }
+        Uniting {
+            ancestor: RuntimeCell::<u32>::new(query + input.first),
+            common: RuntimeCell::<u32>::new(NONE),
+            takes_part,
+        }
     }
 
     fn is_open(state: &Self::State, _input: &Self::Input) -> bool {
         state.takes_part
+    }
+
+    fn skips(state: &Self::State, input: &Self::Input, forest: &mut Self::Output, position: u32) -> bool {
+        let mut skips = forest.parents[position as usize] == state.common.read();
+        if comptime!(input.marked) {
+            skips = skips || input.marks[position as usize] == 0;
+        }
+        skips
+    }
+
+    fn after_points(
+        state: &Self::State,
+        _input: &Self::Input,
+        forest: &mut Self::Output,
+        is_query: bool,
+        #[comptime] warp: Warp,
+    ) {
+        let parent = forest.parents[state.ancestor.read() as usize];
+        let counts = is_query && state.takes_part;
+        let least = warp_min::<u32>(select(counts, parent, NONE), warp);
+        let most = warp_max::<u32>(select(counts, parent, 0u32), warp);
+        state.common.store(select(least == most, least, NONE));
     }
 
     fn node_state(input: &Self::Input, node: u32) -> u32 {

@@ -20,12 +20,13 @@ use crate::error::Result;
 use crate::geometry::{Aabb, Scalar, Space};
 use crate::gpu::buffer::{Buffer, THREADS_PER_BLOCK, blocks_for};
 use crate::gpu::bvh::ropes::Nodes;
+use crate::gpu::bvh::traverse::list::{ListOutput, ListOutputLaunch};
 use crate::gpu::bvh::traverse::rope_walk::RopeWalk;
 use crate::gpu::bvh::traverse::spec::Tree;
 use crate::gpu::bvh::{Bvh, Coordinate};
 use crate::gpu::metric::corners;
 use crate::gpu::primitives::gather::{Layout, gather};
-use crate::gpu::search::neighbors::{ListOutput, ListOutputLaunch};
+
 use crate::gpu::search::query_points::{QueryPoints, wrap_all};
 use crate::parallel::map;
 

@@ -7,6 +7,7 @@ use cubecl::prelude::*;
 use crate::error::Result;
 use crate::gpu::buffer::Buffer;
 use crate::gpu::bvh::traverse::hits::Hits;
+use crate::gpu::bvh::traverse::list::ListOutputLaunch;
 use crate::gpu::bvh::traverse::spec::{TraversalMode, Tree, WalkSpec};
 use crate::gpu::bvh::traverse::visitor::LeafVisitor;
 use crate::gpu::bvh::{Bvh, Coordinate};
@@ -33,7 +34,8 @@ impl<S: Coordinate, const D: usize> Bvh<S, D> {
         let Some(nodes) = &self.nodes else { return Ok(DeviceVec { device: self.device, values: self.order.clone() }) };
         on!(self.device, client => {
             let counts = Buffer::<u32>::new(client, self.len());
-            self.walk::<_, Count>(client, nodes, radius.into(), TraversalMode::Whole, self.order.arg(), counts.arg());
+            let (radius, mode) = (radius.into(), TraversalMode::Whole);
+            self.walk::<_, Count>(client, nodes, radius, mode, || self.order.arg(), || counts.arg());
             Ok(DeviceVec { device: self.device, values: counts })
         })
     }
@@ -63,10 +65,14 @@ impl<S: Coordinate, const D: usize> Bvh<S, D> {
             let Some(nodes) = &self.nodes else {
                 return Ok(Csr { device: self.device, offsets, values: Buffer::new(client, 0) });
             };
-            self.walk::<_, Count>(client, nodes, radius, TraversalMode::Whole, self.order.arg(), offsets.arg());
+            let mode = TraversalMode::Whole;
+            let asked = self.balls_about_stored(client, radius);
+            let listed = self.list_runs(client, nodes, &asked, mode);
+            let (order, counts) = (|| self.order.arg(), || offsets.arg());
+            self.walk_listed::<_, Count>(client, nodes, &asked, mode, listed.as_ref(), order, counts);
             let values = Csr::allocate_values(client, &offsets)?;
-            let rows = ListOutputLaunch::new(self.order.arg(), self.order.arg(), offsets.arg());
-            self.walk::<_, List>(client, nodes, radius, TraversalMode::Each, rows, values.arg());
+            let rows = || ListOutputLaunch::new(self.order.arg(), self.order.arg(), offsets.arg());
+            self.write_lists(client, nodes, &asked, listed.as_ref(), rows, &values);
             Ok(Csr { device: self.device, offsets, values })
         })
     }
@@ -87,7 +93,8 @@ impl<S: Coordinate, const D: usize> Bvh<S, D> {
         let Some(nodes) = &self.nodes else { return Ok(0) };
         on!(self.device, client => {
             let counts = Buffer::<u32>::new(client, self.len());
-            self.walk::<_, Count>(client, nodes, radius.into(), TraversalMode::Half, self.order.arg(), counts.arg());
+            let (radius, mode) = (radius.into(), TraversalMode::Half);
+            self.walk::<_, Count>(client, nodes, radius, mode, || self.order.arg(), || counts.arg());
             sum(client, &counts)
         })
     }
@@ -125,35 +132,5 @@ impl LeafVisitor for Count {
     fn finish(state: &Self::State, order: &Self::Input, counts: &mut Self::Output, query: u32) {
         let index = order[query as usize] as usize;
         counts[index] = state.read();
-    }
-}
-
-/// The destination of a query's list.
-#[derive(CubeType, CubeLaunch)]
-pub(in crate::gpu) struct ListOutput {
-    /// The indices of stored points in tree order, and the indices of queries.
-    pub order: Array<u32>,
-    pub queries: Array<u32>,
-    pub offsets: Array<u32>,
-}
-
-/// Writes the indices of the points within the radius.
-pub(in crate::gpu) struct List;
-
-#[cube]
-impl LeafVisitor for List {
-    type Input = ListOutput;
-    type Output = Array<u32>;
-    type State = RuntimeCell<u32>;
-
-    fn start(rows: &Self::Input, _lists: &mut Self::Output, query: u32) -> Self::State {
-        RuntimeCell::<u32>::new(rows.offsets[rows.queries[query as usize] as usize])
-    }
-
-    fn on_hit(state: &Self::State, rows: &Self::Input, lists: &mut Self::Output, position: u32) -> bool {
-        let at = state.read();
-        lists[at as usize] = rows.order[position as usize];
-        state.store(at + 1);
-        false.runtime()
     }
 }

@@ -11,15 +11,17 @@ use crate::error::Result;
 use crate::geometry::{Aabb, FilteredRadius, Sphere};
 use crate::gpu::buffer::Buffer;
 use crate::gpu::bvh::ropes::Nodes;
-use crate::gpu::bvh::traverse::launch::WalkQueries;
-use crate::gpu::bvh::traverse::spec::{QueriesLaunch, TraversalMode};
+use crate::gpu::bvh::traverse::list::ListOutputLaunch;
+use crate::gpu::bvh::traverse::queries::WalkQueries;
+use crate::gpu::bvh::traverse::runs::RunBuffers;
+use crate::gpu::bvh::traverse::spec::TraversalMode;
 use crate::gpu::bvh::{Bvh, Coordinate};
 use crate::gpu::csr::Csr;
 use crate::gpu::device::on;
 use crate::gpu::device_vec::DeviceVec;
 use crate::gpu::primitives::gather::{Layout, gather};
 use crate::gpu::search::boxes::Boxes;
-use crate::gpu::search::neighbors::{Count, List, ListOutputLaunch};
+use crate::gpu::search::neighbors::Count;
 use crate::gpu::search::query_points::{QueryPoints, wrap_all};
 use crate::parallel::map;
 
@@ -60,9 +62,15 @@ impl<S: Coordinate> SortedSpheres<S> {
     }
 
     /// Returns the spheres as queries of a walk.
-    pub fn asked<R: Runtime>(&self) -> WalkQueries<S, R> {
-        let queries = QueriesLaunch::new(self.axes.arg(), self.filters.arg(), self.radius2.arg());
-        WalkQueries { queries, n: self.order.len(), own_radii: true }
+    pub fn asked(&self) -> WalkQueries<S> {
+        WalkQueries {
+            axes: self.axes.clone(),
+            filters: self.filters.clone(),
+            radius2: self.radius2.clone(),
+            n: self.order.len(),
+            own_radii: true,
+            are_stored: false,
+        }
     }
 }
 
@@ -146,12 +154,12 @@ impl<S: Coordinate, const D: usize> Bvh<S, D> {
                 return Ok(Csr { device: self.device, offsets, values: Buffer::new(client, 0) });
             };
             let shapes = Q::sorted(client, self, queries)?;
-            self.count_sorted(client, nodes, &shapes, &offsets);
+            let listed = self.count_sorted(client, nodes, &shapes, &offsets);
             let values = Csr::allocate_values(client, &offsets)?;
             match &shapes {
                 SortedShapes::Balls(balls) => {
-                    let rows = ListOutputLaunch::new(self.order.arg(), balls.order.arg(), offsets.arg());
-                    self.walk_queries::<_, List>(client, nodes, balls.asked(), TraversalMode::Each, rows, values.arg());
+                    let rows = || ListOutputLaunch::new(self.order.arg(), balls.order.arg(), offsets.arg());
+                    self.write_lists(client, nodes, &balls.asked(), listed.as_ref(), rows, &values);
                 }
                 SortedShapes::Boxes(boxes) => boxes.list(client, self, nodes, &offsets, &values),
             }
@@ -186,19 +194,26 @@ impl<S: Coordinate, const D: usize> Bvh<S, D> {
         })
     }
 
+    /// Counts the points in each shape, and returns the runs near balls.
     fn count_sorted<R: Runtime>(
         &self,
         client: &ComputeClient<R>,
         nodes: &Nodes<S>,
         shapes: &SortedShapes<S>,
         counts: &Buffer<u32>,
-    ) {
+    ) -> Option<RunBuffers<S>> {
         match shapes {
             SortedShapes::Balls(balls) => {
-                let (order, mode) = (balls.order.arg(), TraversalMode::Whole);
-                self.walk_queries::<_, Count>(client, nodes, balls.asked(), mode, order, counts.arg());
+                let (asked, mode) = (balls.asked(), TraversalMode::Whole);
+                let listed = self.list_runs(client, nodes, &asked, mode);
+                let (order, counts) = (|| balls.order.arg(), || counts.arg());
+                self.walk_listed::<_, Count>(client, nodes, &asked, mode, listed.as_ref(), order, counts);
+                listed
             }
-            SortedShapes::Boxes(boxes) => boxes.count(client, self, nodes, counts),
+            SortedShapes::Boxes(boxes) => {
+                boxes.count(client, self, nodes, counts);
+                None
+            }
         }
     }
 }

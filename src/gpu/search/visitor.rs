@@ -174,8 +174,9 @@ impl<S: Coordinate, const D: usize> Bvh<S, D> {
             let outputs = Buffer::<V::Output>::new(client, self.len());
             if let Some(nodes) = &self.nodes {
                 let values = gather(client, &Buffer::from_slice(client, values), &self.order, 1, Layout::Rows);
-                let found = VisitorInputLaunch::new(self.order.arg(), self.order.arg(), values.arg(), values.arg());
-                self.walk::<_, VisitorAdapter<V>>(client, nodes, radius, mode, found, outputs.arg());
+                let found =
+                    || VisitorInputLaunch::new(self.order.arg(), self.order.arg(), values.arg(), values.arg());
+                self.walk::<_, VisitorAdapter<V>>(client, nodes, radius, mode, found, || outputs.arg());
             }
             Ok(DeviceVec { device: self.device, values: outputs })
         })
@@ -255,9 +256,9 @@ impl<S: Coordinate, const D: usize> Bvh<S, D> {
                 let balls = SortedSpheres::new(client, self, spheres)?;
                 let own = gather(client, &Buffer::from_slice(client, own), &balls.order, 1, Layout::Rows);
                 let values = gather(client, &Buffer::from_slice(client, values), &self.order, 1, Layout::Rows);
-                let found = VisitorInputLaunch::new(self.order.arg(), balls.order.arg(), values.arg(), own.arg());
-                let mode = TraversalMode::Each;
-                self.walk_queries::<_, VisitorAdapter<V>>(client, nodes, balls.asked(), mode, found, outputs.arg());
+                let found = || VisitorInputLaunch::new(self.order.arg(), balls.order.arg(), values.arg(), own.arg());
+                let (asked, mode) = (balls.asked(), TraversalMode::Each);
+                self.walk_queries::<_, VisitorAdapter<V>>(client, nodes, &asked, mode, found, || outputs.arg());
             }
             Ok(DeviceVec { device: self.device, values: outputs })
         })

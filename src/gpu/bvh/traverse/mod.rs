@@ -2,9 +2,11 @@
 //!
 //! In: a tree, queries, and a [`LeafVisitor`](visitor::LeafVisitor). Out: the visitor's output for the points within
 //! each query's radius.
-//! Each thread has a query. The 32 threads of a warp walk together: they test 32 nodes at a time (`windows`), and
-//! compare the points of leaves with all their queries at once (`packet`). Without warps each thread walks alone
-//! along the ropes (`rope_walk`).
+//! Each thread has a query. First a thread walks along the ropes (`rope_walk`) for a group of 32 queries, and lists
+//! runs of points near them (`runs`). Then the 32 threads of a warp compare the points of these runs with all their
+//! queries at once (`packet`, `sweep`). A group near very many points walks by itself, as do few queries, and walks
+//! that take or leave nodes as a whole: its threads test 32 nodes at a time (`walk`, `windows`). Without warps each
+//! thread walks alone.
 //! Source: Prokopenko and Lebrun-Grandié 2024 (ropes).
 //!
 //! **Launch contract.** The kernels of this folder have no bounds checks. They rely on the following:
@@ -19,9 +21,15 @@
 
 pub(in crate::gpu) mod hits;
 pub(in crate::gpu) mod launch;
+pub(in crate::gpu) mod list;
 pub(in crate::gpu) mod packet;
+pub(in crate::gpu) mod queries;
+pub(in crate::gpu) mod query_boxes;
 pub(in crate::gpu) mod rope_walk;
+pub(in crate::gpu) mod runs;
 pub(in crate::gpu) mod spec;
+pub(in crate::gpu) mod sweep;
+pub(in crate::gpu) mod sweep_rows;
 pub(in crate::gpu) mod visitor;
 pub(in crate::gpu) mod walk;
 pub(in crate::gpu) mod windows;

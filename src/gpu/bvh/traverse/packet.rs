@@ -4,17 +4,15 @@
 //! near a box around the queries are queued in shared memory. Whenever 32 points are queued, each thread compares its
 //! own query with all of them. So a point far from all queries is tested once instead of 32 times, and all threads
 //! are busy.
-//! There are two boxes, because the curve that orders the queries has occasional jumps.
 //! Source: Wald et al. 2001 (packets); Boulos, Wald and Shirley 2006 (the packet's box as a first test).
 
 use cubecl::prelude::*;
 
 use crate::gpu::bvh::traverse::hits::Hits;
+use crate::gpu::bvh::traverse::query_boxes::{QueryBoxes, query_boxes};
 use crate::gpu::bvh::traverse::spec::Tree;
 use crate::gpu::metric::gap;
-use crate::gpu::primitives::warp::{
-    WIDTH, Warp, sync_warp, warp_ballot, warp_max, warp_min, warp_shuffle, warp_shuffle_up,
-};
+use crate::gpu::primitives::warp::{WIDTH, Warp, sync_warp, warp_ballot};
 
 /// Slots of a warp: for the 32 points to be compared next, and for those after them.
 const SLOTS: u32 = 2 * WIDTH;
@@ -31,10 +29,7 @@ pub(in crate::gpu) fn block_units(native: u32, d: usize) -> u32 {
 /// The boxes around a warp's queries, and the points queued for them.
 #[derive(CubeType)]
 pub(in crate::gpu) struct Packet<F: Float> {
-    /// Corners of two boxes: around the queries before the largest step between consecutive queries, and around those
-    /// after it.
-    lo: Array<F>,
-    hi: Array<F>,
+    boxes: QueryBoxes<F>,
     /// The coordinates of the queued points, four per slot, and their positions in the tree. After all slots come
     /// slots for the fifth to eighth coordinates, and so on.
     points: SharedMemory<Vector<F, Const<4>>>,
@@ -83,10 +78,20 @@ pub(in crate::gpu) fn new_packet<F: Float>(
     #[comptime] units: u32,
     #[comptime] warp: Warp,
 ) -> Packet<F> {
+    packet_around::<F>(query_boxes::<F>(point, d, periodic, warp), units, warp)
+}
+
+/// Creates the packet of queries with these boxes around them, with an empty queue, in a block of `units` threads.
+#[cube]
+pub(in crate::gpu) fn packet_around<F: Float>(
+    boxes: QueryBoxes<F>,
+    #[comptime] units: u32,
+    #[comptime] warp: Warp,
+) -> Packet<F> {
+    let (d, periodic) = comptime!((boxes.d, boxes.periodic));
     let slots = comptime!((units / WIDTH * SLOTS) as usize);
     let mut packet = Packet::<F> {
-        lo: Array::<F>::new(comptime!(2 * d)),
-        hi: Array::<F>::new(comptime!(2 * d)),
+        boxes,
         points: SharedMemory::<Vector<F, Const<4>>>::new(comptime!(d.div_ceil(PART) * slots)),
         positions: SharedMemory::<u32>::new(slots),
         excluded: Array::<u32>::new(2usize),
@@ -99,26 +104,6 @@ pub(in crate::gpu) fn new_packet<F: Float>(
         periodic,
         warp,
     };
-    // The first query after the largest step.
-    let unit = UNIT_POS % WIDTH;
-    let mut step = F::new(0.0);
-    #[unroll]
-    for k in 0..d {
-        // The first thread has no predecessor, and gets its own value.
-        step = step.max((point[k] - warp_shuffle_up::<F>(point[k], 1, warp)).abs());
-    }
-    let cut = warp_ballot(step == warp_max::<F>(step, warp), warp).find_first_set() - 1;
-    #[unroll]
-    for k in 0..d {
-        // In each box, queries of the other part are replaced by an end of this part.
-        let (first, last) = (warp_shuffle::<F>(point[k], 0, warp), warp_shuffle::<F>(point[k], WIDTH - 1, warp));
-        let one = select(unit < cut, point[k], first);
-        let other = select(unit < cut, last, point[k]);
-        packet.lo[k] = warp_min::<F>(one, warp);
-        packet.hi[k] = warp_max::<F>(one, warp);
-        packet.lo[d + k] = warp_min::<F>(other, warp);
-        packet.hi[d + k] = warp_max::<F>(other, warp);
-    }
     #[unroll]
     for word in 0..2usize {
         packet.excluded[word] = 0;
@@ -146,43 +131,20 @@ impl<F: Float> Packet<F> {
 
     /// Returns the squared distance from a box to the nearer of the two boxes around the queries.
     pub fn min_distance2(&self, corners: &Array<F>, sides: &Array<F>) -> F {
-        let d = comptime!(self.d);
-        let mut nearer = F::new(0.0);
-        #[unroll]
-        for part in 0..2usize {
-            let mut sum = F::new(0.0);
-            #[unroll]
-            for k in 0..d {
-                let (lo, hi) = (self.lo[part * d + k], self.hi[part * d + k]);
-                let mut gap = (corners[k] - hi).max(lo - corners[d + k]).max(F::new(0.0));
-                if comptime!(self.periodic) {
-                    let around = sides[k] - (corners[d + k] - lo).max(hi - corners[k]);
-                    gap = gap.min(around.max(F::new(0.0)));
-                }
-                sum += gap * gap;
-            }
-            if comptime!(part == 0) {
-                nearer = sum;
-            } else {
-                nearer = nearer.min(sum);
-            }
-        }
-        nearer
+        self.boxes.min_distance2(corners, sides)
     }
 
-    /// Queues the points `first..behind` of a leaf that are within `limit` of the boxes and not excluded.
+    /// Queues those of up to 32 points `first..behind` that are within `limit` of the boxes and not excluded.
     pub fn enqueue_near(&mut self, tree: &Tree<F>, first: u32, behind: u32, limit: F, want: LeafRequest) {
         let unit = UNIT_POS % WIDTH;
         let other = min(first + unit, behind - 1);
         let d = comptime!(self.d);
-        let mut corners = Array::<F>::new(comptime!(2 * d));
+        let mut point = Array::<F>::new(d);
         #[unroll]
         for k in 0..d {
-            let x = tree.axes[k * tree.stored as usize + other as usize];
-            corners[k] = x;
-            corners[d + k] = x;
+            point[k] = tree.axes[k * tree.stored as usize + other as usize];
         }
-        let min_distance2 = self.min_distance2(&corners, &tree.sides);
+        let min_distance2 = self.boxes.distance2(&point, &tree.sides);
         let comes =
             first + unit < behind && (other < self.excluded[0] || other >= self.excluded[1]) && min_distance2 <= limit;
         let votes = warp_ballot(comes, comptime!(self.warp));
@@ -192,7 +154,7 @@ impl<F: Float> Packet<F> {
             if comes {
                 let rank = (votes & ((1u32 << unit) - 1)).count_ones();
                 let slot = self.slot(queued + rank) as usize;
-                self.put(slot, other, &corners);
+                self.put(slot, other, &point);
             }
             let all = !0u32 >> (WIDTH - count);
             let mut own = all + 0;
@@ -217,6 +179,49 @@ impl<F: Float> Packet<F> {
             }
             self.queue[0] = queued + count;
         }
+    }
+
+    /// Queues those of the 32 points from `first` on, before `behind`, that are `wanted` and within `limit` of the
+    /// boxes, and not excluded if `excludes` is set. All queries want them once the queue is full; see
+    /// [`Packet::want_queued`]. Each thread decides about one point.
+    pub fn enqueue_swept(
+        &mut self,
+        tree: &Tree<F>,
+        first: u32,
+        behind: u32,
+        limit: F,
+        wanted: bool,
+        #[comptime] excludes: bool,
+    ) {
+        let unit = UNIT_POS % WIDTH;
+        let other = min(first + unit, behind - 1);
+        let mut point = Array::<F>::new(comptime!(self.d));
+        #[unroll]
+        for k in 0..comptime!(self.d) {
+            point[k] = tree.axes[k * tree.stored as usize + other as usize];
+        }
+        let mut comes = wanted && first + unit < behind && self.boxes.distance2(&point, &tree.sides) <= limit;
+        if comptime!(excludes) {
+            comes = comes && (other < self.excluded[0] || other >= self.excluded[1]);
+        }
+        let votes = warp_ballot(comes, comptime!(self.warp));
+        let queued = self.queue[0];
+        if comes {
+            let slot = self.slot(queued + (votes & ((1u32 << unit) - 1)).count_ones());
+            self.put(slot as usize, other, &point);
+        }
+        self.queue[0] = queued + votes.count_ones();
+        self.wanted[0] = !0u32.runtime();
+    }
+
+    /// Makes the query want all queued points, which are at most 32.
+    pub fn want_queued(&mut self) {
+        self.wanted[0] = !((!0u32 << min(self.queue[0], WIDTH - 1)) << select(self.queue[0] < WIDTH, 0u32, 1u32));
+    }
+
+    /// Restricts the points that the query wants to those of `bits`, among the first 32.
+    pub fn want_only(&mut self, bits: u32) {
+        self.wanted[0] &= bits;
     }
 
     /// Fills a slot with the point at a position, whose coordinates are the first ones of `point`.
@@ -269,6 +274,34 @@ impl<F: Float> Packet<F> {
             let d2 = self.distance2_at(begin + i as usize, point, sides);
             sure_bits |= select(d2 <= sure, comptime!(1u32 << i), 0u32);
             maybe_bits |= select(d2 <= maybe, comptime!(1u32 << i), 0u32);
+        }
+        (sure_bits & self.wanted[0], maybe_bits & self.wanted[0])
+    }
+
+    /// The same by the signs of differences: with fewer instructions if no distance is between `sure` and `maybe`,
+    /// otherwise with more.
+    pub fn compare_signs(&self, point: &Array<F>, sure: F, maybe: F, sides: &Array<F>) -> (u32, u32) {
+        sync_warp(comptime!(self.warp));
+        let begin = self.slot(0) as usize;
+        let mut sure_bits = 0u32.runtime();
+        let mut least = F::new(f32::MAX);
+        #[unroll]
+        for i in 0..WIDTH {
+            let beyond = self.distance2_at(begin + comptime!((WIDTH - 1 - i) as usize), point, sides) - maybe;
+            sure_bits = (sure_bits << 1) | (u32::reinterpret(f32::cast_from(beyond)) >> 31);
+            least = least.min(beyond.abs());
+        }
+        let mut maybe_bits = sure_bits + 0;
+        // False also if a limit is infinite.
+        let are_decided = least > maybe - sure;
+        if !are_decided {
+            sure_bits = 0;
+            maybe_bits = 0;
+            for i in 0..WIDTH {
+                let d2 = self.distance2_at(begin + i as usize, point, sides);
+                sure_bits |= select(d2 <= sure, 1u32 << i, 0u32);
+                maybe_bits |= select(d2 <= maybe, 1u32 << i, 0u32);
+            }
         }
         (sure_bits & self.wanted[0], maybe_bits & self.wanted[0])
     }

@@ -73,6 +73,8 @@ pub(in crate::gpu) struct WalkSpec {
     pub warp_first: bool,
     /// `true` if nodes may be [`UNIFORM`].
     pub uniform: bool,
+    /// `true` if only the queries of heavy groups walk.
+    pub only_heavy: bool,
     /// The type of the visitor. Cached kernels are identified by type names, and two types may have the same name.
     pub visitor: TypeId,
 }

@@ -5,6 +5,7 @@ use cubecl::prelude::*;
 use crate::gpu::bvh::traverse::hits::Hits;
 use crate::gpu::bvh::traverse::spec::{MIXED, Tree, WalkSpec};
 use crate::gpu::primitives::bits::Bits;
+use crate::gpu::primitives::warp::Warp;
 
 type Expand<T> = <T as CubeType>::ExpandType;
 
@@ -75,6 +76,40 @@ pub(in crate::gpu) trait LeafVisitor: Sized + Send + Sync + 'static {
     }
     fn __expand_is_open(_: &mut Scope, _: Expand<Self::State>, _: Expand<Self::Input>) -> NativeExpand<bool> {
         true.into()
+    }
+
+    /// Returns `true` if no query of the group needs to be compared with a point.
+    fn skips(_state: &Self::State, _input: &Self::Input, _output: &mut Self::Output, _position: u32) -> bool {
+        false
+    }
+    fn __expand_skips(
+        _: &mut Scope,
+        _: Expand<Self::State>,
+        _: Expand<Self::Input>,
+        _: Expand<Self::Output>,
+        _: NativeExpand<u32>,
+    ) -> NativeExpand<bool> {
+        false.into()
+    }
+
+    /// Prepares [`LeafVisitor::skips`], after the group's queries were compared with some points. All threads of the
+    /// warp take part; `is_query` is false in surplus ones.
+    fn after_points(
+        _state: &Self::State,
+        _input: &Self::Input,
+        _output: &mut Self::Output,
+        _is_query: bool,
+        _warp: Warp,
+    ) {
+    }
+    fn __expand_after_points(
+        _: &mut Scope,
+        _: Expand<Self::State>,
+        _: Expand<Self::Input>,
+        _: Expand<Self::Output>,
+        _: NativeExpand<bool>,
+        _: Warp,
+    ) {
     }
 
     /// The state of a node: [`EMPTY`](super::spec::EMPTY), [`MIXED`] or [`UNIFORM`](super::spec::UNIFORM). All nodes

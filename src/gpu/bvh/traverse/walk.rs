@@ -17,41 +17,70 @@ use crate::gpu::bvh::traverse::visitor::LeafVisitor;
 use crate::gpu::bvh::traverse::windows::{below, windows};
 use crate::gpu::metric::{corners, distance2, exact_distance2, max_distance2, min_distance2};
 use crate::gpu::primitives::bits::Bits;
-use crate::gpu::primitives::warp::{WIDTH, warp_any, warp_max};
+use crate::gpu::primitives::warp::{WIDTH, sync_warp, warp_any, warp_max};
 
 /// The squared radius of a query as a filtered predicate: points up to `sure` are within, points beyond `maybe` are
 /// not, and `radius2` decides between the two.
 #[derive(CubeType)]
-struct Radius<F: Float> {
-    sure: F,
-    maybe: F,
-    radius2: f64,
+pub(super) struct Radius<F: Float> {
+    pub sure: F,
+    pub maybe: F,
+    pub radius2: f64,
 }
 
-/// Walks the tree for each of `n` queries. `end` is the number of nodes.
+/// Returns the squared radius of a query.
+#[cube]
+pub(super) fn radius_of<F: Float>(queries: &Queries<F>, query: u32, #[comptime] own_radii: bool) -> Radius<F> {
+    let mut own = 0usize.runtime();
+    if comptime!(own_radii) {
+        own = query as usize;
+    }
+    Radius::<F> { sure: queries.filters[2 * own], maybe: queries.filters[2 * own + 1], radius2: queries.radius2[own] }
+}
+
+/// Walks the tree for each of `n` queries. `end` is the number of nodes. If only some groups of 32 queries walk,
+/// `heavy` has their number, followed by the groups.
 #[cube(launch_unchecked)]
 pub(in crate::gpu) fn walk<F: Float, V: LeafVisitor>(
     tree: &Tree<F>,
     queries: &Queries<F>,
     input: &V::Input,
     output: &mut V::Output,
+    heavy: &Array<u32>,
     n: u32,
     end: u32,
     #[comptime] spec: WalkSpec,
 ) {
-    let unit = ABSOLUTE_POS as u32;
+    if comptime!(spec.only_heavy) {
+        let warps = CUBE_COUNT as u32 * (CUBE_DIM / WIDTH);
+        let mut at = ABSOLUTE_POS as u32 / WIDTH;
+        while at < heavy[0] {
+            let unit = heavy[at as usize + 1] * WIDTH + UNIT_POS % WIDTH;
+            walk_one::<F, V>(tree, queries, input, output, unit, n, end, spec);
+            sync_warp(comptime!(spec.warp));
+            at += warps;
+        }
+    } else {
+        walk_one::<F, V>(tree, queries, input, output, ABSOLUTE_POS as u32, n, end, spec);
+    }
+}
+
+/// Walks for the query of a thread, or takes part in the votes of its warp.
+#[cube]
+fn walk_one<F: Float, V: LeafVisitor>(
+    tree: &Tree<F>,
+    queries: &Queries<F>,
+    input: &V::Input,
+    output: &mut V::Output,
+    unit: u32,
+    n: u32,
+    end: u32,
+    #[comptime] spec: WalkSpec,
+) {
     // All threads of a warp must take part in votes, so surplus threads repeat the last query.
     let query = min(unit, n - 1);
     let d = comptime!(spec.d);
-    let mut own = 0usize.runtime();
-    if comptime!(spec.own_radii) {
-        own = query as usize;
-    }
-    let radius = Radius::<F> {
-        sure: queries.filters[2 * own],
-        maybe: queries.filters[2 * own + 1],
-        radius2: queries.radius2[own],
-    };
+    let radius = radius_of::<F>(queries, query, comptime!(spec.own_radii));
     let mut point = Array::<F>::new(d);
     #[unroll]
     for k in 0..d {
@@ -258,7 +287,7 @@ fn walk_warp<F: Float, V: LeafVisitor>(
 
 /// Compares the packet's points with the query.
 #[cube]
-fn compare_packet<F: Float, V: LeafVisitor>(
+pub(super) fn compare_packet<F: Float, V: LeafVisitor>(
     state: &V::State,
     input: &V::Input,
     output: &mut V::Output,
@@ -268,7 +297,11 @@ fn compare_packet<F: Float, V: LeafVisitor>(
     radius: &Radius<F>,
     #[comptime] spec: WalkSpec,
 ) {
-    let (sure, maybe) = packet.compare(point, radius.sure, radius.maybe, &tree.sides);
+    let (sure, maybe) = if comptime!(spec.uniform) {
+        packet.compare(point, radius.sure, radius.maybe, &tree.sides)
+    } else {
+        packet.compare_signs(point, radius.sure, radius.maybe, &tree.sides)
+    };
     if V::is_open(state, input) {
         resolve_uncertain::<F, V>(state, input, output, tree, point, packet.hits(sure), maybe, radius, spec);
     }

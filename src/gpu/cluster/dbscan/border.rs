@@ -88,8 +88,8 @@ pub(super) fn label_border<R: Runtime, S: Coordinate, const D: usize>(
     let to = CandidatesLaunch::new(positions.arg(), axes.arg());
     candidates.emit::<R, EmitCandidate<S>>(client, from, to);
     let asked = bvh.balls_about(client, &axes, n, eps);
-    let input = CoreLaunch::new(positions.arg(), core.arg(), node_states.arg());
-    bvh.walk_queries::<R, Border>(client, nodes, asked, TraversalMode::EachUniform, input, numbers.arg());
+    let input = || CoreLaunch::new(positions.arg(), core.arg(), node_states.arg());
+    bvh.walk_queries::<R, Border>(client, nodes, &asked, TraversalMode::EachUniform, input, || numbers.arg());
     Ok(())
 }
 

@@ -75,8 +75,8 @@ pub(super) fn find_core<R: Runtime, S: Coordinate, const D: usize>(
     let positions = Buffer::<u32>::new(client, n * width as usize);
     // The points of a node that is taken as a whole cannot be listed.
     let mode = if lists { TraversalMode::EachWarpFirst } else { TraversalMode::WholeWarpFirst };
-    let limits = CountLimitsLaunch::new(enough, width, n as u32);
-    let found = CoreOutputLaunch::new(marks.arg(), positions.arg(), lists);
+    let limits = || CountLimitsLaunch::new(enough, width, n as u32);
+    let found = || CoreOutputLaunch::new(marks.arg(), positions.arg(), lists);
     bvh.walk::<R, CountNeighbors>(client, nodes, eps, mode, limits, found);
     CorePoints { marks, near: lists.then_some(Lists { positions, width }) }
 }

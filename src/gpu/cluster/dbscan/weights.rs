@@ -24,7 +24,7 @@ use crate::gpu::buffer::{Buffer, THREADS_PER_BLOCK, blocks_for};
 use crate::gpu::bvh::reduce::sum_below;
 use crate::gpu::bvh::ropes::Nodes;
 use crate::gpu::bvh::traverse::rope_walk::RopeWalk;
-use crate::gpu::bvh::traverse::spec::{Queries, QueriesLaunch, TraversalMode, Tree};
+use crate::gpu::bvh::traverse::spec::{Queries, TraversalMode, Tree};
 use crate::gpu::bvh::traverse::visitor::LeafVisitor;
 use crate::gpu::bvh::{Bvh, Coordinate};
 use crate::gpu::cluster::connect::is_clique;
@@ -69,8 +69,8 @@ pub(super) fn find_core<R: Runtime, S: Coordinate, const D: usize>(
         end as u32,
         D,
     );
-    let output = WeightedCoreOutputLaunch::new(core.arg(), doubted.arg());
-    bvh.walk::<R, SumWeights>(client, nodes, eps, TraversalMode::Whole, input(), output);
+    let output = || WeightedCoreOutputLaunch::new(core.arg(), doubted.arg());
+    bvh.walk::<R, SumWeights>(client, nodes, eps, TraversalMode::Whole, input, output);
     let doubts = if is_rounded { last(client, &doubted)? } else { 0 };
     if doubts > 0 {
         let flags = Buffer::<u32>::filled(client, n + 1, 0);
@@ -90,9 +90,9 @@ pub(super) fn find_core<R: Runtime, S: Coordinate, const D: usize>(
         let firsts = Compact::new(client, flags)?;
         let decisive = firsts.items(client);
         let places = || PlacesLaunch::new(doubted.arg(), doubts as u32, firsts.ranks.arg(), decisive.arg());
-        let asked = bvh.balls_about(client, &bvh.axes, n, eps);
+        let asked = bvh.balls_about_stored(client, eps);
         let periodic = bvh.space.period().is_some();
-        let queries: QueriesLaunch<S, R> = asked.queries;
+        let queries = asked.arg();
         sum_in_order::launch::<S, R>(
             client,
             blocks_for(doubts),

@@ -14,8 +14,8 @@ use cubecl::prelude::*;
 use crate::error::Result;
 use crate::gpu::buffer::{Buffer, THREADS_PER_BLOCK, blocks_for};
 use crate::gpu::bvh::ropes::Nodes;
-use crate::gpu::bvh::traverse::launch::WalkQueries;
-use crate::gpu::bvh::traverse::spec::{QueriesLaunch, TraversalMode, Tree};
+use crate::gpu::bvh::traverse::queries::WalkQueries;
+use crate::gpu::bvh::traverse::spec::{TraversalMode, Tree};
 use crate::gpu::bvh::traverse::visitor::LeafVisitor;
 use crate::gpu::bvh::{Bvh, Coordinate};
 use crate::gpu::primitives::compact::Compact;
@@ -103,11 +103,10 @@ fn hops<R: Runtime, S: Coordinate, const D: usize>(
         n as u32,
         periodic,
     );
-    let queries = QueriesLaunch::new(bvh.axes.arg(), filters.arg(), within2.arg());
     let (next, tied) = (Buffer::<u32>::new(client, n), Buffer::<u32>::filled(client, n + 1, 0));
-    let asked = WalkQueries { queries, n, own_radii: true };
-    let output = HopsLaunch::new(next.arg(), tied.arg());
-    bvh.walk_queries::<R, HopToDensest>(client, nodes, asked, TraversalMode::Each, arg(), output);
+    let asked = WalkQueries { axes: bvh.axes.clone(), filters, radius2: within2, n, own_radii: true, are_stored: true };
+    let output = || HopsLaunch::new(next.arg(), tied.arg());
+    bvh.walk_queries::<R, HopToDensest>(client, nodes, &asked, TraversalMode::Each, arg, output);
     climb_tied::launch::<S, R>(
         client,
         blocks_for(n.min(DOUBT_THREADS)),

@@ -16,8 +16,8 @@ use crate::geometry::FilteredRadius;
 use crate::gpu::buffer::{Buffer, THREADS_PER_BLOCK, blocks_for};
 use crate::gpu::bvh::ropes::Nodes;
 use crate::gpu::bvh::traverse::hits::Hits;
-use crate::gpu::bvh::traverse::launch::WalkQueries;
-use crate::gpu::bvh::traverse::spec::{QueriesLaunch, TraversalMode, Tree, WalkSpec};
+use crate::gpu::bvh::traverse::queries::WalkQueries;
+use crate::gpu::bvh::traverse::spec::{TraversalMode, Tree, WalkSpec};
 use crate::gpu::bvh::traverse::visitor::LeafVisitor;
 use crate::gpu::bvh::{Bvh, Coordinate};
 use crate::gpu::metric::exact_distance2;
@@ -78,10 +78,10 @@ pub(in crate::gpu) fn kth_distances2<R: Runtime, S: Coordinate, const D: usize>(
     }
     let (radius2, doubted) = (Buffer::<f64>::new(client, n), Buffer::<u32>::filled(client, n + 1, 0));
     let asked =
-        WalkQueries { queries: QueriesLaunch::new(bvh.axes.arg(), filters.arg(), high2.arg()), n, own_radii: true };
+        WalkQueries { axes: bvh.axes.clone(), filters, radius2: high2.clone(), n, own_radii: true, are_stored: true };
     let input = || KthBoundsLaunch::new(low2.arg(), high2.arg(), LimitsLaunch::new(limits.arg()), k);
-    let found = KthOutputLaunch::new(radius2.arg(), doubted.arg());
-    bvh.walk_queries::<R, KeepClose>(client, nodes, asked, TraversalMode::Each, input(), found);
+    let found = || KthOutputLaunch::new(radius2.arg(), doubted.arg());
+    bvh.walk_queries::<R, KeepClose>(client, nodes, &asked, TraversalMode::Each, input, found);
     close_in::launch::<S, R>(
         client,
         blocks_for(n.min(DOUBT_THREADS)),

@@ -1,0 +1,213 @@
+//! Boxes around the queries of a warp.
+//!
+//! In: 32 consecutive queries. Out: two boxes, around the queries before the largest step between consecutive ones and
+//! around those after it, because the curve that orders queries has occasional jumps.
+
+#![allow(unsafe_code)] // An unchecked kernel: see the launch contract of `traverse`.
+
+use cubecl::prelude::*;
+
+use crate::gpu::buffer::{Buffer, THREADS_PER_BLOCK};
+use crate::gpu::bvh::Coordinate;
+use crate::gpu::bvh::traverse::spec::WalkSpec;
+use crate::gpu::primitives::warp::{WIDTH, Warp, warp_ballot, warp_max, warp_min, warp_shuffle, warp_shuffle_up};
+
+/// Two boxes around the queries of a warp, as centres and half extents: first those of one box, then those of the
+/// other. The half extents are rounded up.
+#[derive(CubeType)]
+pub(in crate::gpu) struct QueryBoxes<F: Float> {
+    centers: Array<F>,
+    halves: Array<F>,
+    #[cube(comptime)]
+    pub d: usize,
+    #[cube(comptime)]
+    pub periodic: bool,
+}
+
+/// Returns the boxes around the queries of this warp. All its threads must take part.
+#[cube]
+pub(in crate::gpu) fn query_boxes<F: Float>(
+    point: &Array<F>,
+    #[comptime] d: usize,
+    #[comptime] periodic: bool,
+    #[comptime] warp: Warp,
+) -> QueryBoxes<F> {
+    let mut boxes = new_boxes::<F>(d, periodic);
+    // The first query after the largest step.
+    let unit = UNIT_POS % WIDTH;
+    let mut step = F::new(0.0);
+    #[unroll]
+    for k in 0..d {
+        // The first thread has no predecessor, and gets its own value.
+        step = step.max((point[k] - warp_shuffle_up::<F>(point[k], 1, warp)).abs());
+    }
+    let cut = warp_ballot(step == warp_max::<F>(step, warp), warp).find_first_set() - 1;
+    #[unroll]
+    for k in 0..d {
+        // In each box, queries of the other part are replaced by an end of this part.
+        let (first, last) = (warp_shuffle::<F>(point[k], 0, warp), warp_shuffle::<F>(point[k], WIDTH - 1, warp));
+        let one = select(unit < cut, point[k], first);
+        let other = select(unit < cut, last, point[k]);
+        boxes.set(k, warp_min::<F>(one, warp), warp_max::<F>(one, warp));
+        boxes.set(comptime!(d + k), warp_min::<F>(other, warp), warp_max::<F>(other, warp));
+    }
+    boxes
+}
+
+/// Stores the boxes around each group of 32 of `n` queries.
+pub(in crate::gpu) fn box_groups<S: Coordinate, R: Runtime>(
+    client: &ComputeClient<R>,
+    axes: &Buffer<S>,
+    n: usize,
+    spec: WalkSpec,
+) -> Buffer<S> {
+    let numbers = Buffer::new(client, 4 * spec.d * n.div_ceil(WIDTH as usize));
+    let (blocks, dim) = spec.warp.blocks(n, THREADS_PER_BLOCK);
+    // SAFETY: the launch contract of `traverse`. There are `n` queries, and `numbers` has room for each group.
+    unsafe { store_boxes::launch_unchecked::<S, R>(client, blocks, dim, axes.arg(), numbers.arg(), n as u32, spec) };
+    numbers
+}
+
+/// Stores the boxes around each group, by a warp each.
+#[cube(launch_unchecked)]
+fn store_boxes<F: Float>(axes: &Array<F>, numbers: &mut Array<F>, n: u32, #[comptime] spec: WalkSpec) {
+    let unit = ABSOLUTE_POS as u32;
+    // All threads of a warp must take part, so surplus threads repeat the last query.
+    let query = min(unit, n - 1);
+    let d = comptime!(spec.d);
+    let mut point = Array::<F>::new(d);
+    #[unroll]
+    for k in 0..d {
+        point[k] = axes[k * n as usize + query as usize];
+    }
+    let boxes = query_boxes::<F>(&point, d, comptime!(spec.periodic), comptime!(spec.warp));
+    // Each thread writes one number, or two in many dimensions.
+    let begin = query as usize / WIDTH as usize * comptime!(4 * d);
+    let lane = unit % WIDTH;
+    let mut own = F::new(0.0);
+    let mut second = F::new(0.0);
+    #[unroll]
+    for k in 0..comptime!(2 * d) {
+        let (center, half) = (boxes.centers[k], boxes.halves[k]);
+        own = select(lane == comptime!(k as u32), center, own);
+        own = select(lane == comptime!((2 * d + k) as u32), half, own);
+        second = select(lane + WIDTH == comptime!((2 * d + k) as u32), half, second);
+    }
+    let is_group = unit - lane < n;
+    if is_group && lane < comptime!(4 * d as u32) {
+        numbers[begin + lane as usize] = own;
+    }
+    if comptime!(4 * d > 32) {
+        if is_group && lane + WIDTH < comptime!(4 * d as u32) {
+            numbers[begin + (lane + WIDTH) as usize] = second;
+        }
+    }
+}
+
+/// Loads the boxes of a group from `numbers`, where [`box_groups`] stored them.
+#[cube]
+pub(in crate::gpu) fn load_boxes<F: Float>(
+    numbers: &Array<F>,
+    group: u32,
+    #[comptime] d: usize,
+    #[comptime] periodic: bool,
+) -> QueryBoxes<F> {
+    let mut boxes = new_boxes::<F>(d, periodic);
+    let begin = group as usize * comptime!(4 * d);
+    #[unroll]
+    for k in 0..comptime!(2 * d) {
+        boxes.centers[k] = numbers[begin + k];
+        boxes.halves[k] = numbers[begin + comptime!(2 * d) + k];
+    }
+    boxes
+}
+
+#[cube]
+fn new_boxes<F: Float>(#[comptime] d: usize, #[comptime] periodic: bool) -> QueryBoxes<F> {
+    QueryBoxes::<F> {
+        centers: Array::<F>::new(comptime!(2 * d)),
+        halves: Array::<F>::new(comptime!(2 * d)),
+        d,
+        periodic,
+    }
+}
+
+#[cube]
+impl<F: Float> QueryBoxes<F> {
+    /// Sets the extent of a box along an axis.
+    fn set(&mut self, #[comptime] at: usize, lo: F, hi: F) {
+        let center = lo * F::new(0.5) + hi * F::new(0.5);
+        self.centers[at] = center;
+        // Differences from a centre round, by less than this factor.
+        self.halves[at] = (hi - center).max(center - lo) * F::new(1.000_001);
+    }
+
+    /// Returns the squared distance from a box to the nearer of the two boxes around the queries.
+    pub fn min_distance2(&self, corners: &Array<F>, sides: &Array<F>) -> F {
+        let d = comptime!(self.d);
+        let mut nearer = F::new(0.0);
+        #[unroll]
+        for part in 0..2usize {
+            let mut sum = F::new(0.0);
+            #[unroll]
+            for k in 0..d {
+                let (center, half) = (self.centers[part * d + k], self.halves[part * d + k]);
+                let mut gap = ((corners[k] - center).max(center - corners[d + k]) - half).max(F::new(0.0));
+                if comptime!(self.periodic) {
+                    let around = sides[k] - (corners[d + k] - center).max(center - corners[k]) - half;
+                    gap = gap.min(around.max(F::new(0.0)));
+                }
+                sum += gap * gap;
+            }
+            if comptime!(part == 0) {
+                nearer = sum;
+            } else {
+                nearer = nearer.min(sum);
+            }
+        }
+        nearer
+    }
+
+    /// Returns the squared distance from a point to the nearer of the two boxes.
+    pub fn distance2(&self, point: &Array<F>, sides: &Array<F>) -> F {
+        let d = comptime!(self.d);
+        let mut nearer = F::new(0.0);
+        #[unroll]
+        for part in 0..2usize {
+            let mut sum = F::new(0.0);
+            #[unroll]
+            for k in 0..d {
+                let mut apart = (point[k] - self.centers[part * d + k]).abs();
+                if comptime!(self.periodic) {
+                    apart = apart.min(sides[k] - apart);
+                }
+                let gap = (apart - self.halves[part * d + k]).max(F::new(0.0));
+                sum += gap * gap;
+            }
+            if comptime!(part == 0) {
+                nearer = sum;
+            } else {
+                nearer = nearer.min(sum);
+            }
+        }
+        nearer
+    }
+
+    /// Returns `true` if a box is within one of the two boxes, extended by `reach` on all sides.
+    pub fn contain(&self, corners: &Array<F>, reach: F) -> bool {
+        let d = comptime!(self.d);
+        let mut one = true.runtime();
+        let mut other = true.runtime();
+        #[unroll]
+        for k in 0..d {
+            one = one && self.spans(k, corners[k], corners[d + k], reach);
+            other = other && self.spans(comptime!(d + k), corners[k], corners[d + k], reach);
+        }
+        one || other
+    }
+
+    /// Returns `true` if an interval is within the extent of a box, extended by `reach` on both sides.
+    fn spans(&self, #[comptime] at: usize, lo: F, hi: F, reach: F) -> bool {
+        (hi - self.centers[at]).max(self.centers[at] - lo) <= self.halves[at] + reach
+    }
+}
