@@ -69,7 +69,9 @@ pub fn run_in<T: Send>(
     let loops = LoopProgress::new();
     let display = Display::default();
     let result = watched(py, pool, || loops.observe(work), &|py| display.show(py, &loops));
-    display.close(py).and(result)
+    let closed = display.close(py);
+    // The error of the work comes first.
+    result.and_then(|result| closed.map(|()| result))
 }
 
 /// The Python object that shows the progress of a call, or `None` if nobody asked for one. It is created when it is

@@ -4,9 +4,9 @@
 //! each query's radius.
 //! Each thread has a query. First a thread walks along the ropes (`rope_walk`) for a group of 32 queries, and lists
 //! runs of points near them (`runs`). Then the 32 threads of a warp compare the points of these runs with all their
-//! queries at once (`packet`, `sweep`). A group near very many points walks by itself, as do few queries, and walks
-//! that take or leave nodes as a whole: its threads test 32 nodes at a time (`walk`, `windows`). Without warps each
-//! thread walks alone.
+//! queries at once (`packet`, `sweep`). A group near very many points walks by itself: its threads test 32 nodes at a
+//! time (`walk`, `windows`). Few queries walk in the same way, and so do walks in which some nodes need only one hit.
+//! Without warps each thread walks alone.
 //! Source: Prokopenko and Lebrun-Grandié 2024 (ropes).
 //!
 //! **Launch contract.** The kernels of this folder have no bounds checks. They rely on the following:

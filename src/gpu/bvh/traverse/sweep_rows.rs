@@ -24,7 +24,7 @@ struct Rows<F: Float> {
     /// The coordinates of the block's queries, axis by axis, and two limits of each: `maybe`, and its difference from
     /// `sure`.
     queries: SharedMemory<F>,
-    /// The positions of the points that wait, [`Rows::slots`] for each warp.
+    /// The positions of the points that wait, [`Rows::held`] for each thread.
     waiting: SharedMemory<u32>,
     /// The number of waiting points.
     count: Array<u32>,
