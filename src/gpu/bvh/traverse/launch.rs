@@ -26,11 +26,17 @@ use crate::gpu::primitives::warp::Warp;
 use crate::gpu::warp_choice::WarpChoice;
 
 /// Threads of a launch that walks for heavy groups, each for several if there are many.
-const HEAVY_THREADS: usize = 1 << 18;
+pub(in crate::gpu) const HEAVY_THREADS: usize = 1 << 18;
 
 /// The minimum number of queries for which runs are listed. With fewer, one thread for 32 queries leaves most of a
 /// device idle.
 const LEAST_QUERIES: usize = 1 << 20;
+
+/// Returns `true` if runs are listed for `n` queries.
+pub(in crate::gpu) fn takes_runs(warp: Warp, n: usize) -> bool {
+    let is_large = n >= LEAST_QUERIES || WarpChoice::forced().is_ok_and(|choice| choice.is_some());
+    warp.is_some() && n > 0 && is_large
+}
 
 impl<S: Coordinate, const D: usize> Bvh<S, D> {
     pub(in crate::gpu) fn tree<R: Runtime>(&self, client: &ComputeClient<R>, nodes: &Nodes<S>) -> TreeLaunch<S, R> {
@@ -112,12 +118,11 @@ impl<S: Coordinate, const D: usize> Bvh<S, D> {
         mode: TraversalMode,
     ) -> Option<RunBuffers<S>> {
         let spec = self.walk_spec::<R, ()>(client, asked, mode);
-        let is_large = asked.n >= LEAST_QUERIES || WarpChoice::forced().is_ok_and(|choice| choice.is_some());
-        let sweeps = spec.warp.is_some() && (!spec.uniform || spec.half) && asked.n > 0 && is_large;
+        let sweeps = (!spec.uniform || spec.half) && takes_runs(spec.warp, asked.n);
         sweeps.then(|| {
             let new = || box_groups(client, &asked.axes, asked.n, spec);
             let boxes = if asked.are_stored { self.group_boxes.get_or_init(new).clone() } else { new() };
-            list_runs(client, self.tree(client, nodes), asked, boxes, nodes.end() as u32, spec)
+            list_runs(client, self.tree(client, nodes), asked, boxes, nodes.end() as u32, mode, spec)
         })
     }
 
@@ -171,7 +176,6 @@ impl<S: Coordinate, const D: usize> Bvh<S, D> {
         }
         let threads = if listed.is_some() { asked.n.min(HEAVY_THREADS) } else { asked.n };
         let (blocks, dim) = spec.warp.blocks(threads, block_units(THREADS_PER_BLOCK, D));
-        let none = Buffer::<u32>::new(client, 0);
         // SAFETY: the launch contract of `traverse`. The nodes are valid: built by this crate, or uploaded from a
         // tree of the CPU. `asked` has a query for each number below `n`, and heavy groups are groups of queries.
         unsafe {
@@ -183,7 +187,8 @@ impl<S: Coordinate, const D: usize> Bvh<S, D> {
                 asked.arg(),
                 input,
                 output,
-                listed.map_or(&none, |listed| &listed.heavy).arg(),
+                // Not read if no runs are listed.
+                listed.map_or(&nodes.leaf_of_point, |listed| &listed.heavy).arg(),
                 asked.n as u32,
                 nodes.end() as u32,
                 WalkSpec { only_heavy: listed.is_some(), ..spec },

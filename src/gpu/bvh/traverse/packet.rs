@@ -9,7 +9,7 @@
 use cubecl::prelude::*;
 
 use crate::gpu::bvh::traverse::hits::Hits;
-use crate::gpu::bvh::traverse::query_boxes::{QueryBoxes, query_boxes};
+use crate::gpu::bvh::traverse::query_boxes::{QueryBoxes, limits_by_box, query_boxes};
 use crate::gpu::bvh::traverse::spec::Tree;
 use crate::gpu::metric::gap;
 use crate::gpu::primitives::warp::{WIDTH, Warp, sync_warp, warp_ballot};
@@ -138,25 +138,14 @@ impl<F: Float> Packet<F> {
     pub fn enqueue_near(&mut self, tree: &Tree<F>, first: u32, behind: u32, limit: F, want: LeafRequest) {
         let unit = UNIT_POS % WIDTH;
         let other = min(first + unit, behind - 1);
-        let d = comptime!(self.d);
-        let mut point = Array::<F>::new(d);
-        #[unroll]
-        for k in 0..d {
-            point[k] = tree.axes[k * tree.stored as usize + other as usize];
-        }
-        let min_distance2 = self.boxes.distance2(&point, &tree.sides);
-        let comes =
-            first + unit < behind && (other < self.excluded[0] || other >= self.excluded[1]) && min_distance2 <= limit;
-        let votes = warp_ballot(comes, comptime!(self.warp));
+        let point = self.load(tree, other);
+        let comes = first + unit < behind
+            && (other < self.excluded[0] || other >= self.excluded[1])
+            && self.boxes.distance2(&point, &tree.sides) <= limit;
+        let queued = self.queue[0];
+        let votes = self.enqueue(other, &point, comes);
         if votes != 0 {
-            let count = votes.count_ones();
-            let queued = self.queue[0];
-            if comes {
-                let rank = (votes & ((1u32 << unit) - 1)).count_ones();
-                let slot = self.slot(queued + rank) as usize;
-                self.put(slot, other, &point);
-            }
-            let all = !0u32 >> (WIDTH - count);
+            let all = !0u32 >> (WIDTH - votes.count_ones());
             let mut own = all + 0;
             if comptime!(want.half) {
                 // The points of the leaf up to the query's own. A shift by 32 would shift by 0, so there are two
@@ -177,41 +166,57 @@ impl<F: Float> Packet<F> {
                 self.uniform_bits[1] |= (uniform_bits >> 1) >> (31 - queued);
                 self.leaf_start_bits[0] |= 1u32 << queued;
             }
-            self.queue[0] = queued + count;
         }
     }
 
-    /// Queues those of the 32 points from `first` on, before `behind`, that are `wanted` and within `limit` of the
-    /// boxes, and not excluded if `excludes` is set. All queries want them once the queue is full; see
+    /// Queues those of the 32 points from `first` on, before `behind`, that are `wanted` and within the limit of either
+    /// box, and not excluded if `excludes` is set. All queries want them once the queue is full; see
     /// [`Packet::want_queued`]. Each thread decides about one point.
     pub fn enqueue_swept(
         &mut self,
         tree: &Tree<F>,
         first: u32,
         behind: u32,
-        limit: F,
+        limits: &Array<F>,
         wanted: bool,
         #[comptime] excludes: bool,
     ) {
-        let unit = UNIT_POS % WIDTH;
-        let other = min(first + unit, behind - 1);
-        let mut point = Array::<F>::new(comptime!(self.d));
-        #[unroll]
-        for k in 0..comptime!(self.d) {
-            point[k] = tree.axes[k * tree.stored as usize + other as usize];
-        }
-        let mut comes = wanted && first + unit < behind && self.boxes.distance2(&point, &tree.sides) <= limit;
+        let other = min(first + UNIT_POS % WIDTH, behind - 1);
+        let point = self.load(tree, other);
+        let mut comes =
+            wanted && first + UNIT_POS % WIDTH < behind && self.boxes.are_near_point(&point, &tree.sides, limits);
         if comptime!(excludes) {
             comes = comes && (other < self.excluded[0] || other >= self.excluded[1]);
         }
+        self.enqueue(other, &point, comes);
+        self.wanted[0] = !0u32.runtime();
+    }
+
+    /// Stores the largest of the queries' limits in each of the two boxes. All threads of the warp must take part.
+    pub fn limits_by_box(&self, query: &Array<F>, limit: F, limits: &mut Array<F>) {
+        limits_by_box::<F>(&self.boxes, query, limit, limits, comptime!(self.warp));
+    }
+
+    /// Loads the point at a position.
+    fn load(&self, tree: &Tree<F>, position: u32) -> Array<F> {
+        let mut point = Array::<F>::new(comptime!(self.d));
+        #[unroll]
+        for k in 0..comptime!(self.d) {
+            point[k] = tree.axes[k * tree.stored as usize + position as usize];
+        }
+        point
+    }
+
+    /// Queues the points of the threads whose point `comes`, and returns a bit for each of these threads.
+    fn enqueue(&mut self, position: u32, point: &Array<F>, comes: bool) -> u32 {
         let votes = warp_ballot(comes, comptime!(self.warp));
         let queued = self.queue[0];
         if comes {
-            let slot = self.slot(queued + (votes & ((1u32 << unit) - 1)).count_ones());
-            self.put(slot as usize, other, &point);
+            let before = (votes & ((1u32 << (UNIT_POS % WIDTH)) - 1)).count_ones();
+            self.put(self.slot(queued + before) as usize, position, point);
         }
         self.queue[0] = queued + votes.count_ones();
-        self.wanted[0] = !0u32.runtime();
+        votes
     }
 
     /// Makes the query want all queued points, which are at most 32.
@@ -253,11 +258,7 @@ impl<F: Float> Packet<F> {
     pub fn enqueue_all(&mut self, tree: &Tree<F>, first: u32, count: u32) {
         let unit = UNIT_POS % WIDTH;
         let other = first + min(unit, count - 1);
-        let mut point = Array::<F>::new(comptime!(self.d));
-        #[unroll]
-        for k in 0..comptime!(self.d) {
-            point[k] = tree.axes[k * tree.stored as usize + other as usize];
-        }
+        let point = self.load(tree, other);
         self.put(self.slot(unit) as usize, other, &point);
         self.queue[0] = WIDTH;
         self.wanted[0] = !0u32 >> (WIDTH - count);
@@ -306,6 +307,24 @@ impl<F: Float> Packet<F> {
         (sure_bits & self.wanted[0], maybe_bits & self.wanted[0])
     }
 
+    /// Returns the bits of the first 32 points that are wanted and nearer to the query than `limit`.
+    pub fn nearer(&self, point: &Array<F>, limit: F, sides: &Array<F>) -> u32 {
+        sync_warp(comptime!(self.warp));
+        let begin = self.slot(0) as usize;
+        let mut bits = 0u32.runtime();
+        #[unroll]
+        for i in 0..WIDTH {
+            let beyond = self.sum_at(begin + comptime!((WIDTH - 1 - i) as usize), point, sides, -limit);
+            bits = (bits << 1) | (u32::reinterpret(f32::cast_from(beyond)) >> 31);
+        }
+        bits & self.wanted[0]
+    }
+
+    /// Lets the threads of the warp see the queued points.
+    pub fn share(&self) {
+        sync_warp(comptime!(self.warp));
+    }
+
     /// Returns the bits of the first 32 points that are wanted, and within `limit` of the query or within a limit of
     /// their own.
     pub fn compare_reaching(&self, point: &Array<F>, limit: F, own_limits: &Array<F>, sides: &Array<F>) -> u32 {
@@ -333,8 +352,13 @@ impl<F: Float> Packet<F> {
     }
 
     fn distance2_at(&self, slot: usize, point: &Array<F>, sides: &Array<F>) -> F {
+        self.sum_at(slot, point, sides, F::new(0.0))
+    }
+
+    /// Returns the sum of a number and the squared distance from the query to the point of a slot.
+    fn sum_at(&self, slot: usize, point: &Array<F>, sides: &Array<F>, from: F) -> F {
         let d = comptime!(self.d);
-        let mut sum = F::new(0.0);
+        let mut sum = from + F::new(0.0);
         #[unroll]
         for part in 0..comptime!(d.div_ceil(PART)) {
             let other = self.points[slot + comptime!(part * self.slots)];

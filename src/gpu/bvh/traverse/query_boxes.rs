@@ -144,64 +144,78 @@ impl<F: Float> QueryBoxes<F> {
 
     /// Returns the squared distance from a box to the nearer of the two boxes around the queries.
     pub fn min_distance2(&self, corners: &Array<F>, sides: &Array<F>) -> F {
-        let d = comptime!(self.d);
-        let mut nearer = F::new(0.0);
-        #[unroll]
-        for part in 0..2usize {
-            let mut sum = F::new(0.0);
-            #[unroll]
-            for k in 0..d {
-                let (center, half) = (self.centers[part * d + k], self.halves[part * d + k]);
-                let mut gap = ((corners[k] - center).max(center - corners[d + k]) - half).max(F::new(0.0));
-                if comptime!(self.periodic) {
-                    let around = sides[k] - (corners[d + k] - center).max(center - corners[k]) - half;
-                    gap = gap.min(around.max(F::new(0.0)));
-                }
-                sum += gap * gap;
-            }
-            if comptime!(part == 0) {
-                nearer = sum;
-            } else {
-                nearer = nearer.min(sum);
-            }
-        }
-        nearer
+        self.box_distance2(0usize, corners, sides).min(self.box_distance2(1usize, corners, sides))
     }
 
     /// Returns the squared distance from a point to the nearer of the two boxes.
     pub fn distance2(&self, point: &Array<F>, sides: &Array<F>) -> F {
-        let d = comptime!(self.d);
-        let mut nearer = F::new(0.0);
-        #[unroll]
-        for part in 0..2usize {
-            let mut sum = F::new(0.0);
-            #[unroll]
-            for k in 0..d {
-                let mut apart = (point[k] - self.centers[part * d + k]).abs();
-                if comptime!(self.periodic) {
-                    apart = apart.min(sides[k] - apart);
-                }
-                let gap = (apart - self.halves[part * d + k]).max(F::new(0.0));
-                sum += gap * gap;
-            }
-            if comptime!(part == 0) {
-                nearer = sum;
-            } else {
-                nearer = nearer.min(sum);
-            }
-        }
-        nearer
+        self.point_distance2(0usize, point, sides).min(self.point_distance2(1usize, point, sides))
     }
 
-    /// Returns `true` if a box is within one of the two boxes, extended by `reach` on all sides.
-    pub fn contain(&self, corners: &Array<F>, reach: F) -> bool {
+    /// Returns `true` if a box is within the squared radius of either box around the queries, of which each has its own.
+    pub fn are_near_box(&self, corners: &Array<F>, sides: &Array<F>, limits: &Array<F>) -> bool {
+        self.box_distance2(0usize, corners, sides) <= limits[0]
+            || self.box_distance2(1usize, corners, sides) <= limits[1]
+    }
+
+    /// Returns `true` if a point is within the squared radius of either box, of which each has its own.
+    pub fn are_near_point(&self, point: &Array<F>, sides: &Array<F>, limits: &Array<F>) -> bool {
+        self.point_distance2(0usize, point, sides) <= limits[0]
+            || self.point_distance2(1usize, point, sides) <= limits[1]
+    }
+
+    /// Returns the squared distance from a box to one of the two boxes.
+    fn box_distance2(&self, #[comptime] part: usize, corners: &Array<F>, sides: &Array<F>) -> F {
+        let d = comptime!(self.d);
+        let mut sum = F::new(0.0);
+        #[unroll]
+        for k in 0..d {
+            let (center, half) = (self.centers[part * d + k], self.halves[part * d + k]);
+            let mut gap = ((corners[k] - center).max(center - corners[d + k]) - half).max(F::new(0.0));
+            if comptime!(self.periodic) {
+                let around = sides[k] - (corners[d + k] - center).max(center - corners[k]) - half;
+                gap = gap.min(around.max(F::new(0.0)));
+            }
+            sum += gap * gap;
+        }
+        sum
+    }
+
+    /// Returns the squared distance from a point to one of the two boxes.
+    fn point_distance2(&self, #[comptime] part: usize, point: &Array<F>, sides: &Array<F>) -> F {
+        let d = comptime!(self.d);
+        let mut sum = F::new(0.0);
+        #[unroll]
+        for k in 0..d {
+            let mut apart = (point[k] - self.centers[part * d + k]).abs();
+            if comptime!(self.periodic) {
+                apart = apart.min(sides[k] - apart);
+            }
+            let gap = (apart - self.halves[part * d + k]).max(F::new(0.0));
+            sum += gap * gap;
+        }
+        sum
+    }
+
+    /// Returns `true` if a query is in the first box, and not only in the second one.
+    pub fn is_in_first(&self, query: &Array<F>) -> bool {
+        let mut is_in = true.runtime();
+        #[unroll]
+        for k in 0..comptime!(self.d) {
+            is_in = is_in && (query[k] - self.centers[k]).abs() <= self.halves[k];
+        }
+        is_in
+    }
+
+    /// Returns `true` if a box is within one of the two boxes, extended on all sides by its own reach.
+    pub fn contain(&self, corners: &Array<F>, reaches: &Array<F>) -> bool {
         let d = comptime!(self.d);
         let mut one = true.runtime();
         let mut other = true.runtime();
         #[unroll]
         for k in 0..d {
-            one = one && self.spans(k, corners[k], corners[d + k], reach);
-            other = other && self.spans(comptime!(d + k), corners[k], corners[d + k], reach);
+            one = one && self.spans(k, corners[k], corners[d + k], reaches[0]);
+            other = other && self.spans(comptime!(d + k), corners[k], corners[d + k], reaches[1]);
         }
         one || other
     }
@@ -210,4 +224,19 @@ impl<F: Float> QueryBoxes<F> {
     fn spans(&self, #[comptime] at: usize, lo: F, hi: F, reach: F) -> bool {
         (hi - self.centers[at]).max(self.centers[at] - lo) <= self.halves[at] + reach
     }
+}
+
+/// Stores the largest of the queries' limits in each of the two boxes. All threads of the warp must take part.
+#[cube]
+pub(in crate::gpu) fn limits_by_box<F: Float>(
+    boxes: &QueryBoxes<F>,
+    query: &Array<F>,
+    limit: F,
+    limits: &mut Array<F>,
+    #[comptime] warp: Warp,
+) {
+    let none = F::new(-1.0);
+    let is_in_first = boxes.is_in_first(query);
+    limits[0] = warp_max::<F>(select(is_in_first, limit, none), warp);
+    limits[1] = warp_max::<F>(select(is_in_first, none, limit), warp);
 }

@@ -14,11 +14,11 @@ use cubecl::prelude::*;
 use crate::gpu::buffer::{Buffer, THREADS_PER_BLOCK, blocks_for};
 use crate::gpu::bvh::Coordinate;
 use crate::gpu::bvh::traverse::queries::WalkQueries;
-use crate::gpu::bvh::traverse::query_boxes::load_boxes;
+use crate::gpu::bvh::traverse::query_boxes::{limits_by_box, load_boxes};
 use crate::gpu::bvh::traverse::rope_walk::RopeWalk;
-use crate::gpu::bvh::traverse::spec::{Tree, TreeLaunch, WalkSpec};
+use crate::gpu::bvh::traverse::spec::{Queries, TraversalMode, Tree, TreeLaunch, WalkSpec};
 use crate::gpu::metric::{Vec2, corners};
-use crate::gpu::primitives::warp::{WIDTH, Warp, warp_max};
+use crate::gpu::primitives::warp::{WIDTH, Warp};
 
 /// The maximum number of runs of a group.
 pub(in crate::gpu) const RUNS: u32 = 32;
@@ -26,6 +26,9 @@ pub(in crate::gpu) const RUNS: u32 = 32;
 /// The number of points in the runs of a group above which it is heavy, if its queries can take whole nodes. Of 512 to
 /// 8192 the largest is fastest (`benches/GPU_RUNS.md`).
 const HEAVY: u32 = 8192;
+
+/// The same for nearest neighbours, which are searched for in the points of the tree one by one in either case.
+const HEAVY_NEAREST: u32 = 1 << 16;
 
 /// The same for emulated warps, so that tests have heavy groups.
 const EMULATED_HEAVY: u32 = 256;
@@ -36,7 +39,8 @@ const HEAVY_GAPS: u32 = 4096;
 /// No position: a run that has not begun.
 const NONE: u32 = u32::MAX;
 
-/// The groups of queries: their boxes, and the largest squared radius of each, or the two limits of all.
+/// The groups of queries: their boxes, and the largest squared radius of the queries in each box, or the two limits of
+/// all queries.
 #[derive(CubeType, CubeLaunch)]
 pub(in crate::gpu) struct Groups<F: Float> {
     pub boxes: Array<F>,
@@ -73,8 +77,14 @@ impl<S: Coordinate> RunBuffers<S> {
     }
 }
 
-fn heavy_limit(warp: Warp) -> u32 {
-    if matches!(warp, Warp::Emulated { .. }) { EMULATED_HEAVY } else { HEAVY }
+/// The number of points in the runs of a group above which it is heavy.
+fn heavy_limit(mode: TraversalMode, warp: Warp) -> u32 {
+    let limit = match mode {
+        TraversalMode::Each | TraversalMode::EachWarpFirst | TraversalMode::Half => return u32::MAX,
+        TraversalMode::Nearest => HEAVY_NEAREST,
+        _ => HEAVY,
+    };
+    if matches!(warp, Warp::Emulated { .. }) { EMULATED_HEAVY } else { limit }
 }
 
 /// Lists the runs of all groups of queries, which have these boxes around them.
@@ -84,12 +94,13 @@ pub(in crate::gpu) fn list_runs<S: Coordinate, R: Runtime>(
     asked: &WalkQueries<S>,
     boxes: Buffer<S>,
     end: u32,
+    mode: TraversalMode,
     spec: WalkSpec,
 ) -> RunBuffers<S> {
     let groups = asked.n.div_ceil(WIDTH as usize);
     let buffers = RunBuffers {
         boxes,
-        limits: if spec.own_radii { Buffer::new(client, groups) } else { asked.filters.clone() },
+        limits: if spec.own_radii { Buffer::new(client, 2 * groups) } else { asked.filters.clone() },
         ranges: Buffer::new(client, 2 * RUNS as usize * groups),
         counts: Buffer::new(client, groups),
         heavy: Buffer::filled(client, groups + 1, 0),
@@ -99,12 +110,13 @@ pub(in crate::gpu) fn list_runs<S: Coordinate, R: Runtime>(
     unsafe {
         if spec.own_radii {
             let (blocks, dim) = spec.warp.blocks(asked.n, THREADS_PER_BLOCK);
-            let limits = buffers.limits.arg();
+            let (boxes, limits) = (buffers.boxes.arg(), buffers.limits.arg());
             limit_groups::launch_unchecked::<S, R>(
                 client,
                 blocks,
                 dim,
-                asked.filters.arg(),
+                asked.arg(),
+                boxes,
                 limits,
                 asked.n as u32,
                 spec,
@@ -119,32 +131,53 @@ pub(in crate::gpu) fn list_runs<S: Coordinate, R: Runtime>(
             buffers.runs(),
             groups as u32,
             end,
-            heavy_limit(spec.warp),
+            heavy_limit(mode, spec.warp),
             spec,
         );
     }
     buffers
 }
 
-/// Stores the largest squared radius of each group, by a warp each.
+/// Stores the largest squared radius of the queries in each box, by a warp for each group.
 #[cube(launch_unchecked)]
-fn limit_groups<F: Float>(filters: &Array<F>, limits: &mut Array<F>, n: u32, #[comptime] spec: WalkSpec) {
+fn limit_groups<F: Float>(
+    queries: &Queries<F>,
+    boxes: &Array<F>,
+    limits: &mut Array<F>,
+    n: u32,
+    #[comptime] spec: WalkSpec,
+) {
     let unit = ABSOLUTE_POS as u32;
     // All threads of a warp must take part, so surplus threads repeat the last query.
-    let limit = warp_max::<F>(filters[2 * min(unit, n - 1) as usize + 1], comptime!(spec.warp));
+    let query = min(unit, n - 1);
+    let d = comptime!(spec.d);
+    let mut point = Array::<F>::new(d);
+    #[unroll]
+    for k in 0..d {
+        point[k] = queries.axes[k * n as usize + query as usize];
+    }
+    let boxes = load_boxes::<F>(boxes, query / WIDTH, d, comptime!(spec.periodic));
+    let limit = queries.filters[2 * query as usize + 1];
+    let mut both = Array::<F>::new(2usize);
+    limits_by_box::<F>(&boxes, &point, limit, &mut both, comptime!(spec.warp));
     if unit.is_multiple_of(WIDTH) && unit < n {
-        limits[(unit / WIDTH) as usize] = limit;
+        limits[(unit / WIDTH * 2) as usize] = both[0];
+        limits[(unit / WIDTH * 2 + 1) as usize] = both[1];
     }
 }
 
-/// Returns the largest squared radius of a group.
+/// Returns the largest squared radius of the queries in each box of a group.
 #[cube]
-pub(in crate::gpu) fn limit_of<F: Float>(groups: &Groups<F>, group: u32, #[comptime] own_radii: bool) -> F {
-    let mut at = 1usize.runtime();
+pub(in crate::gpu) fn limits_of<F: Float>(groups: &Groups<F>, group: u32, #[comptime] own_radii: bool) -> Array<F> {
+    let mut limits = Array::<F>::new(2usize);
     if comptime!(own_radii) {
-        at = group as usize;
+        limits[0] = groups.limits[(2 * group) as usize];
+        limits[1] = groups.limits[(2 * group + 1) as usize];
+    } else {
+        limits[0] = groups.limits[1];
+        limits[1] = limits[0];
     }
-    groups.limits[at]
+    limits
 }
 
 /// The runs of a group while it walks.
@@ -172,8 +205,12 @@ fn walk_groups<F: Float>(
     if group < n_groups {
         let d = comptime!(spec.d);
         let boxes = load_boxes::<F>(&groups.boxes, group, d, comptime!(spec.periodic));
-        let limit = limit_of::<F>(groups, group, comptime!(spec.own_radii));
-        let reach = limit.max(F::new(0.0)).sqrt();
+        let limits = limits_of::<F>(groups, group, comptime!(spec.own_radii));
+        let mut reaches = Array::<F>::new(2usize);
+        #[unroll]
+        for part in 0..2usize {
+            reaches[part] = limits[part].max(F::new(0.0)).sqrt();
+        }
         let mut from = 0u32.runtime();
         let mut least = 0u32.runtime();
         if comptime!(spec.half) {
@@ -191,8 +228,8 @@ fn walk_groups<F: Float>(
         while walk.goes_on() {
             let node = walk.node::<F>(tree);
             let corners = corners::<F>(&tree.bounds, node.at, d);
-            let near = boxes.min_distance2(&corners, &tree.sides) <= limit;
-            let taken = near && (node.is_leaf || boxes.contain(&corners, reach));
+            let near = boxes.are_near_box(&corners, &tree.sides, &limits);
+            let taken = near && (node.is_leaf || boxes.contain(&corners, &reaches));
             if taken && building.state[0] == NONE {
                 building.state[0] = max(node.first, least);
             }
@@ -204,8 +241,7 @@ fn walk_groups<F: Float>(
         if building.state[0] != NONE {
             building.end_run(&mut runs.ranges, tree.stored);
         }
-        let points = select(comptime!(spec.whole || spec.uniform), building.state[2], 0u32);
-        if points > heavy_limit || building.state[3] > HEAVY_GAPS {
+        if building.state[2] > heavy_limit || building.state[3] > HEAVY_GAPS {
             let place = runs.heavy[0].fetch_add(1u32);
             runs.heavy[place as usize + 1].store(group);
             building.state[1] = 0;

@@ -54,6 +54,8 @@ pub(in crate::gpu) enum TraversalMode {
     EachUniform,
     /// The mode [`TraversalMode::Half`] among nodes that may be [`UNIFORM`].
     HalfUniform,
+    /// The mode [`TraversalMode::Each`] for nearest neighbours, whose radii may be much too large.
+    Nearest,
 }
 
 /// The compile-time options of the kernel.

@@ -11,7 +11,7 @@ use cubecl::prelude::*;
 use crate::gpu::buffer::THREADS_PER_BLOCK;
 use crate::gpu::bvh::traverse::packet::{block_units, packet_around};
 use crate::gpu::bvh::traverse::query_boxes::load_boxes;
-use crate::gpu::bvh::traverse::runs::{Groups, RUNS, Runs, limit_of};
+use crate::gpu::bvh::traverse::runs::{Groups, RUNS, Runs, limits_of};
 use crate::gpu::bvh::traverse::spec::{Queries, Tree, WalkSpec};
 use crate::gpu::bvh::traverse::visitor::LeafVisitor;
 use crate::gpu::bvh::traverse::walk::{compare_packet, radius_of};
@@ -44,7 +44,7 @@ pub(in crate::gpu) fn sweep<F: Float, V: LeafVisitor>(
     }
     let state = V::start(input, output, query);
     let boxes = load_boxes::<F>(&groups.boxes, group, d, comptime!(spec.periodic));
-    let limit = limit_of::<F>(groups, group, comptime!(spec.own_radii));
+    let limits = limits_of::<F>(groups, group, comptime!(spec.own_radii));
     let mut packet = packet_around::<F>(boxes, comptime!(warp.units(block_units(THREADS_PER_BLOCK, d))), warp);
     if comptime!(spec.warp_first || spec.half) {
         let first = group * WIDTH;
@@ -67,7 +67,7 @@ pub(in crate::gpu) fn sweep<F: Float, V: LeafVisitor>(
         let (mut first, behind) = (range[0], range[1]);
         while first < behind {
             let wanted = !V::skips(&state, input, output, min(first + UNIT_POS % WIDTH, behind - 1));
-            packet.enqueue_swept(tree, first, behind, limit, wanted, comptime!(spec.warp_first));
+            packet.enqueue_swept(tree, first, behind, &limits, wanted, comptime!(spec.warp_first));
             if packet.is_full() {
                 compare_packet::<F, V>(&state, input, output, tree, &point, &packet, &radius, spec);
                 packet.advance();

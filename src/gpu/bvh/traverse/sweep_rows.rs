@@ -10,7 +10,7 @@ use cubecl::prelude::*;
 
 use crate::gpu::bvh::traverse::list::ListOutput;
 use crate::gpu::bvh::traverse::query_boxes::load_boxes;
-use crate::gpu::bvh::traverse::runs::{Groups, RUNS, Runs, limit_of};
+use crate::gpu::bvh::traverse::runs::{Groups, RUNS, Runs, limits_of};
 use crate::gpu::bvh::traverse::spec::{Queries, Tree, WalkSpec};
 use crate::gpu::metric::{exact_distance2, gap};
 use crate::gpu::primitives::warp::{WIDTH, Warp, sync_warp, warp_ballot, warp_shuffle};
@@ -87,7 +87,7 @@ pub(in crate::gpu) fn sweep_rows<F: Float>(
     state.count[0] = 0;
     state.end[0] = rows.offsets[rows.queries[query as usize] as usize];
     let boxes = load_boxes::<F>(&groups.boxes, group, d, comptime!(spec.periodic));
-    let limit = limit_of::<F>(groups, group, comptime!(spec.own_radii));
+    let limits = limits_of::<F>(groups, group, comptime!(spec.own_radii));
     let unit = UNIT_POS % WIDTH;
     let mut run = 0u32.runtime();
     let mut count = runs.counts[group as usize];
@@ -104,7 +104,7 @@ pub(in crate::gpu) fn sweep_rows<F: Float>(
             for k in 0..d {
                 point[k] = tree.axes[k * tree.stored as usize + other as usize];
             }
-            let comes = first + unit < behind && boxes.distance2(&point, &tree.sides) <= limit;
+            let comes = first + unit < behind && boxes.are_near_point(&point, &tree.sides, &limits);
             let votes = warp_ballot(comes, warp);
             let place = state.count[0] + (votes & ((1u32 << unit) - 1)).count_ones();
             if comes {

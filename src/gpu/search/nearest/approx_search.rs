@@ -18,7 +18,7 @@ use crate::gpu::bvh::traverse::spec::{MIXED, Tree};
 use crate::gpu::bvh::traverse::windows::windows;
 use crate::gpu::metric::{corners, distance2, exact_distance2, min_distance2};
 use crate::gpu::primitives::bits::Bits;
-use crate::gpu::primitives::warp::{WIDTH, warp_any, warp_max};
+use crate::gpu::primitives::warp::{WIDTH, sync_warp, warp_any, warp_max};
 use crate::gpu::search::nearest::arguments::{KnnSpec, NeighborRows, Search};
 use crate::gpu::search::nearest::exact_search::widened;
 use crate::gpu::search::nearest::exact_walk::nearest_leaf;
@@ -43,7 +43,8 @@ struct ApproxHeap<F: Float> {
     seen: Array<u32>,
 }
 
-/// Finds the `k` nearest points of each query. Queries in doubt are written to `doubted`, after their count.
+/// Finds the `k` nearest points of each query. Queries in doubt are written to `doubted`, after their count. If only some
+/// groups of 32 queries are searched for, `heavy` has their number, followed by the groups.
 #[cube(launch_unchecked)]
 pub(in crate::gpu) fn find_approximately<F: Float>(
     tree: &Tree<F>,
@@ -51,13 +52,38 @@ pub(in crate::gpu) fn find_approximately<F: Float>(
     approx: &ApproxLimits<F>,
     rows: &mut NeighborRows,
     doubted: &mut Array<Atomic<u32>>,
+    heavy: &Array<u32>,
+    #[comptime] spec: KnnSpec,
+) {
+    if comptime!(spec.only_heavy) {
+        let warps = CUBE_COUNT as u32 * (CUBE_DIM / WIDTH);
+        let mut at = ABSOLUTE_POS as u32 / WIDTH;
+        while at < heavy[0] {
+            let unit = heavy[at as usize + 1] * WIDTH + UNIT_POS % WIDTH;
+            find_for_warp::<F>(tree, search, approx, rows, doubted, unit, spec);
+            sync_warp(comptime!(spec.warp));
+            at += warps;
+        }
+    } else {
+        find_for_warp::<F>(tree, search, approx, rows, doubted, ABSOLUTE_POS as u32, spec);
+    }
+}
+
+/// Finds the nearest points for the queries of a warp.
+#[cube]
+fn find_for_warp<F: Float>(
+    tree: &Tree<F>,
+    search: &Search<F>,
+    approx: &ApproxLimits<F>,
+    rows: &mut NeighborRows,
+    doubted: &mut Array<Atomic<u32>>,
+    unit: u32,
     #[comptime] spec: KnnSpec,
 ) {
     let d = comptime!(spec.d);
     let k = comptime!(spec.k);
     let warp = comptime!(spec.warp);
     let (n, stored) = (search.queries.n, tree.stored);
-    let unit = ABSOLUTE_POS as u32;
     // All threads of a warp must take part in votes, so surplus threads repeat the last query.
     let query = min(unit, n - 1);
     let point = search.queries.point(query, d);
@@ -219,12 +245,7 @@ fn push<F: Float>(
 /// Lowers the limit to the last distance in the heap, with a margin for rounding.
 #[cube]
 fn lower_limit<F: Float>(heap: &mut ApproxHeap<F>, approx: &ApproxLimits<F>, #[comptime] spec: KnnSpec) {
-    let mut last = heap.distances2[comptime!(spec.k - 1)];
-    if comptime!(spec.periodic) {
-        let root = last.sqrt() + approx.absolute();
-        last = root * root;
-    }
-    heap.limit[0] = approx.radius2().min(last.max(approx.least_square()) * approx.factor());
+    heap.limit[0] = approx.after(heap.distances2[comptime!(spec.k - 1)], comptime!(spec.periodic));
 }
 
 /// Writes the row of a query, sorted by exact distances, or lists the query as in doubt.
@@ -276,19 +297,18 @@ fn finish<F: Float>(
     if heap.any_dropped[0] != 0 && heap.dropped[0] <= widened::<F>(farthest, limits) {
         let place = doubted[0].fetch_add(1) + 1;
         doubted[place as usize].store(query);
-    } else {
-        while !is_sorted {
-            is_sorted = true;
-            for place in row + 1..row + k {
-                let (a, b) = (rows.distances2[place - 1], rows.distances2[place]);
-                let (a_of, b_of) = (rows.indices[place - 1], rows.indices[place]);
-                if b < a || (b == a && b_of < a_of) {
-                    rows.distances2[place - 1] = b;
-                    rows.distances2[place] = a;
-                    rows.indices[place - 1] = b_of;
-                    rows.indices[place] = a_of;
-                    is_sorted = false;
-                }
+    }
+    while !is_sorted {
+        is_sorted = true;
+        for place in row + 1..row + k {
+            let (a, b) = (rows.distances2[place - 1], rows.distances2[place]);
+            let (a_of, b_of) = (rows.indices[place - 1], rows.indices[place]);
+            if b < a || (b == a && b_of < a_of) {
+                rows.distances2[place - 1] = b;
+                rows.distances2[place] = a;
+                rows.indices[place - 1] = b_of;
+                rows.indices[place] = a_of;
+                is_sorted = false;
             }
         }
     }

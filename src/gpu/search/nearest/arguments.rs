@@ -32,6 +32,8 @@ pub(super) struct KnnSpec {
     /// `true` if the point with one given index is not a neighbour of any query.
     pub excludes_index: bool,
     pub row_order: RowOrder,
+    /// `true` if only some groups of queries are searched for.
+    pub only_heavy: bool,
 }
 
 /// The stored points, the queries, and the limits of distances.

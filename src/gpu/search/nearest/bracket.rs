@@ -18,7 +18,7 @@ use crate::gpu::metric::{corners, distance2, exact_distance2, min_distance2};
 use crate::gpu::primitives::bits::Bits;
 use crate::gpu::primitives::warp::{WIDTH, Warp, warp_any, warp_max};
 use crate::gpu::search::nearest::exact_search::widened;
-use crate::gpu::search::nearest::{ApproxLimits, Limits};
+use crate::gpu::search::nearest::limits::{ApproxLimits, Limits};
 
 /// Threads per block. There are few, because each one takes much shared memory.
 pub(super) const BLOCK_THREADS: u32 = 64;

@@ -29,8 +29,9 @@ const BLOCK: u32 = 32;
 struct ExactHeap<F: Float> {
     distances2: Array<f64>,
     indices: Array<u32>,
-    /// The rounded squared distance beyond which points are not among the nearest.
+    /// The rounded squared distance beyond which points are not among the nearest: now, and at first.
     limit: Array<F>,
+    first_limit: F,
     /// The last neighbour of the previous search. Only points after it are accepted.
     last2: f64,
     last_of: u32,
@@ -52,17 +53,24 @@ pub(in crate::gpu) fn find_exactly<F: Float>(
         let mut place = unit + 0;
         while place < doubted[0] {
             let query = doubted[(place + 1) as usize];
-            find::<F>(tree, search, rows, query, spec);
+            find::<F>(tree, search, rows, query, true, spec);
             place += CUBE_COUNT as u32 * THREADS_PER_BLOCK;
         }
     } else if unit < search.queries.n {
-        find::<F>(tree, search, rows, unit, spec);
+        find::<F>(tree, search, rows, unit, false, spec);
     }
 }
 
-/// Finds the nearest points of one query.
+/// Finds the nearest points of one query. If `listed`, its row has points that may be the nearest, nearest first.
 #[cube]
-fn find<F: Float>(tree: &Tree<F>, search: &Search<F>, rows: &mut NeighborRows, query: u32, #[comptime] spec: KnnSpec) {
+fn find<F: Float>(
+    tree: &Tree<F>,
+    search: &Search<F>,
+    rows: &mut NeighborRows,
+    query: u32,
+    #[comptime] listed: bool,
+    #[comptime] spec: KnnSpec,
+) {
     let d = comptime!(spec.d);
     let k = comptime!(spec.k);
     let periodic = comptime!(spec.periodic);
@@ -82,10 +90,15 @@ fn find<F: Float>(tree: &Tree<F>, search: &Search<F>, rows: &mut NeighborRows, q
         // If the previous search left a free place, no neighbours remain.
         radius2 = select(last_of == u32::MAX, f64::new(-1.0), radius2);
     }
+    let mut farthest = radius2 + f64::new(0.0);
+    if comptime!(listed) {
+        farthest = farthest.min(rows.distances2[row + comptime!(k - 1)]);
+    }
     let mut heap = ExactHeap::<F> {
         distances2: Array::<f64>::new(k),
         indices: Array::<u32>::new(k),
         limit: Array::<F>::new(1usize),
+        first_limit: widened::<F>(farthest, &search.limits),
         last2,
         last_of,
     };
@@ -94,7 +107,7 @@ fn find<F: Float>(tree: &Tree<F>, search: &Search<F>, rows: &mut NeighborRows, q
         heap.distances2[place] = radius2;
         heap.indices[place] = u32::MAX.runtime();
     }
-    heap.limit[0] = widened::<F>(heap.distances2[comptime!(k - 1)], &search.limits);
+    heap.limit[0] = heap.first_limit;
 
     let mut first = query / BLOCK * BLOCK;
     let mut behind = min(first + BLOCK, n);
@@ -201,5 +214,5 @@ fn push<F: Float>(
             }
         }
     }
-    heap.limit[0] = widened::<F>(heap.distances2[comptime!(k - 1)], &search.limits);
+    heap.limit[0] = heap.first_limit.min(widened::<F>(heap.distances2[comptime!(k - 1)], &search.limits));
 }

@@ -23,10 +23,11 @@ use crate::gpu::bvh::{Bvh, Coordinate};
 use crate::gpu::metric::exact_distance2;
 use crate::gpu::primitives::bits::Bits;
 use crate::gpu::primitives::warp::Warp;
+use crate::gpu::search::nearest::DOUBT_THREADS;
 use crate::gpu::search::nearest::bracket::{BLOCK_THREADS, BracketSpec, BracketsLaunch, bracket};
 use crate::gpu::search::nearest::exact_search::widened;
 use crate::gpu::search::nearest::exact_walk::{Tally, point_of, walk_exactly};
-use crate::gpu::search::nearest::{ApproxLimitsLaunch, DOUBT_THREADS, Limits, LimitsLaunch};
+use crate::gpu::search::nearest::limits::{ApproxLimitsLaunch, Limits, LimitsLaunch};
 
 /// The largest `k`, which is less than the number of points that `bracket` compares first.
 pub(in crate::gpu) const MAX_KTH: usize = 129;

@@ -118,4 +118,14 @@ impl<F: Float> ApproxLimits<F> {
     pub(super) fn infinity(&self) -> F {
         self.values[4]
     }
+
+    /// Returns the limit for others if points up to the rounded squared distance `last` are among the nearest.
+    pub(super) fn after(&self, last: F, #[comptime] periodic: bool) -> F {
+        let mut outer = last;
+        if comptime!(periodic) {
+            let root = last.sqrt() + self.absolute();
+            outer = root * root;
+        }
+        self.radius2().min(outer.max(self.least_square()) * self.factor())
+    }
 }

@@ -4,8 +4,9 @@
 //! index.
 //! Points that are not stored are first sorted along the Morton curve (`search::query_points`). They start at the
 //! leaf to which a descent by the nearer child leads; stored points start at their own position.
-//! Warps find neighbours by rounded distances (`approx_search`), and list the points in doubt. These, and all points
-//! on devices without warps, are searched with decisions in `f64` (`exact_search`), as on the CPU.
+//! Warps find neighbours by rounded distances: of many stored points from runs of points (`seeds`, `sweep_nearest`), of
+//! others by walks (`approx_search`). They list the points in doubt. These, and all points on devices without warps, are
+//! searched with decisions in `f64` (`exact_search`), as on the CPU.
 //! Cost: O(k + depth) leaves for a compact cloud, and twice that if many distances are equal, as in lattices. For n
 //! copies of a point, O(n) each.
 //! Source: as for the CPU; Karras 2012 for the order.
@@ -24,31 +25,28 @@ mod bracket;
 mod exact_search;
 mod exact_walk;
 mod kth_distance;
+mod launch;
 mod limits;
 mod rows;
+mod seeds;
+mod sweep_nearest;
 
 use cubecl::prelude::*;
 
 use crate::error::Result;
-use crate::geometry::{Aabb, FilteredRadius};
-use crate::gpu::buffer::{Buffer, THREADS_PER_BLOCK, blocks_for, check_allocation, end_phase};
-use crate::gpu::bvh::ropes::Nodes;
+use crate::geometry::Aabb;
+use crate::gpu::buffer::{Buffer, check_allocation, end_phase};
 use crate::gpu::bvh::{Bvh, Coordinate};
 use crate::gpu::device::on;
 use crate::gpu::errors;
-use crate::gpu::primitives::warp::Warp;
-use crate::gpu::search::nearest::approx_search::find_approximately;
 pub(in crate::gpu) use crate::gpu::search::nearest::arguments::RowOrder;
-use crate::gpu::search::nearest::arguments::{KnnSpec, NeighborRowsLaunch, QueriesLaunch, SearchLaunch};
-use crate::gpu::search::nearest::exact_search::find_exactly;
 pub(in crate::gpu) use crate::gpu::search::nearest::exact_search::widened;
 pub(in crate::gpu) use crate::gpu::search::nearest::exact_walk::{Tally, point_of, walk_exactly};
 pub(in crate::gpu) use crate::gpu::search::nearest::kth_distance::{MAX_KTH, kth_distances2};
-use crate::gpu::search::nearest::limits::{ApproxLimits, ApproxLimitsLaunch};
 pub(in crate::gpu) use crate::gpu::search::nearest::limits::{Limits, LimitsLaunch};
 pub use crate::gpu::search::nearest::rows::Neighbors;
 use crate::gpu::search::query_points::QueryPoints;
-use crate::search::nearest::{Excluded, Nearest};
+use crate::search::nearest::Nearest;
 
 /// The maximum number of neighbours that one search finds. For more, each further search finds the neighbours after
 /// the last one.
@@ -170,93 +168,5 @@ impl<S: Coordinate, const D: usize> Bvh<S, D> {
         check_allocation(client, 8 * values)?;
         let (indices, distances2) = (Buffer::new(client, n * k), Buffer::new(client, n * k));
         Ok(Neighbors { device: self.device, n, k, indices, distances2 })
-    }
-
-    /// Searches for each query. There is at least one query, and `found.k` is at least 1.
-    fn fill_rows<R: Runtime>(
-        &self,
-        client: &ComputeClient<R>,
-        nodes: &Nodes<S>,
-        queries: &QueryPoints<S>,
-        wanted: &Nearest,
-        row_order: RowOrder,
-        found: &Neighbors,
-    ) {
-        let n = queries.order.len();
-        let radius2 = if wanted.radius >= 0.0 { wanted.radius * wanted.radius } else { -1.0 };
-        // The index of the excluded point, if it is the same for all queries.
-        let excluded = if let Excluded::Index(index) = wanted.excluded { index } else { u32::MAX };
-        let [relative, absolute] = FilteredRadius::<S, D>::errors(&self.space);
-        let limits = self.limits(client, radius2);
-        let search = || {
-            let (order, queries) =
-                (self.order.arg(), QueriesLaunch::new(queries.axes.arg(), queries.order.arg(), n as u32));
-            SearchLaunch::new(order, queries, LimitsLaunch::new(limits.arg()), nodes.end() as u32, excluded)
-        };
-        let rows =
-            |from| NeighborRowsLaunch::new(found.indices.arg(), found.distances2.arg(), from as u32, found.k as u32);
-        let warp = Warp::new(client).apart();
-        let spec = KnnSpec {
-            warp,
-            d: D,
-            periodic: self.space.period().is_some(),
-            k: found.k.min(MAX_K_PER_SEARCH),
-            is_part: found.k > MAX_K_PER_SEARCH,
-            is_first: true,
-            are_stored: queries.are_stored,
-            excludes_self: wanted.excluded == Excluded::Own,
-            excludes_index: excluded != u32::MAX,
-            row_order,
-        };
-        let listed = warp.is_some();
-        let mut doubted = queries.order.clone();
-        if listed {
-            // A factor of `(1 - relative)^-2` bounds an exact square by a rounded one, and another factor bounds
-            // other rounded squares. The exponent -6 adds a margin.
-            let factor = (1.0 - relative).powi(-6);
-            let root = radius2.max(0.0).sqrt() + absolute;
-            let limit = if radius2 < 0.0 { -1.0 } else { (root * root).max(S::SAFE_SQUARES.start) * factor };
-            let approx = [limit, factor, 2.0 * absolute, S::SAFE_SQUARES.start, f64::INFINITY].map(S::from_f64);
-            let approx = ApproxLimitsLaunch::new(Buffer::from_slice(client, &approx).arg());
-            doubted = Buffer::filled(client, n + 1, 0);
-            let (blocks, dim) = warp.blocks(n, approx_search::BLOCK_THREADS);
-            let (tree, search, rows) = (self.tree(client, nodes), search(), rows(0));
-            // SAFETY: the launch contract of this module. `found` has `k` places for each of the `n` queries, and
-            // `doubted` has `n + 1` elements.
-            unsafe {
-                find_approximately::launch_unchecked::<S, _>(
-                    client,
-                    blocks,
-                    dim,
-                    tree,
-                    search,
-                    approx,
-                    rows,
-                    doubted.arg(),
-                    spec,
-                );
-            }
-        }
-        for from in (0..found.k).step_by(MAX_K_PER_SEARCH) {
-            let (is_first, listed) = (from == 0, listed && from == 0);
-            let (blocks, dim) =
-                (blocks_for(if listed { n.min(DOUBT_THREADS) } else { n }), CubeDim::new_1d(THREADS_PER_BLOCK));
-            let (tree, search, rows) = (self.tree(client, nodes), search(), rows(from));
-            // SAFETY: the launch contract of this module. If `listed`, `doubted` holds numbers of queries, written by
-            // `find_approximately`; otherwise it is not read.
-            unsafe {
-                find_exactly::launch_unchecked::<S, _>(
-                    client,
-                    blocks,
-                    dim,
-                    tree,
-                    search,
-                    doubted.arg(),
-                    rows,
-                    listed,
-                    KnnSpec { is_first, ..spec },
-                );
-            }
-        }
     }
 }

@@ -1,0 +1,325 @@
+//! The k nearest points for the queries of a warp at once, from the runs of points near them.
+//!
+//! In: points, for each query a limit beyond which points are not among the nearest (`seeds`), and the runs of points
+//! within the limits of each group of 32 queries (`bvh::traverse::runs`). Out: rows of neighbours, and a list of the
+//! points in doubt. For devices with warps.
+//! A warp compares its queries with the points around them in tree order, and then with those of the runs that are near
+//! the boxes around the queries. Each comparison lowers the limits.
+//! Each thread keeps the `k` nearest points of one query so far, and the nearest of those that it dropped, as integers:
+//! the bits of the rounded squared distance, the lowest of which are replaced by the slot of the point's position in
+//! shared memory. An insertion takes two instructions per place. Finally the distances of the `k` points are computed in
+//! `f64` and sorted. If the nearest dropped point is certainly farther than the last of them, they are the result.
+//! Otherwise (because of ties and of the replaced bits) the query is listed as in doubt, for `exact_search`. Heavy groups
+//! are left to `approx_search`.
+
+#![allow(unsafe_code)] // An unchecked kernel: see the launch contract of `nearest`.
+
+use cubecl::prelude::*;
+
+use crate::gpu::bvh::traverse::packet::{Packet, packet_around};
+use crate::gpu::bvh::traverse::query_boxes::load_boxes;
+use crate::gpu::bvh::traverse::runs::{Groups, RUNS, Runs, limits_of};
+use crate::gpu::bvh::traverse::spec::Tree;
+use crate::gpu::metric::exact_distance2;
+use crate::gpu::primitives::bits::Bits;
+use crate::gpu::primitives::warp::{WIDTH, sync_warp, warp_shuffle};
+use crate::gpu::search::nearest::arguments::{KnnSpec, NeighborRows, Search};
+use crate::gpu::search::nearest::exact_search::widened;
+use crate::gpu::search::nearest::limits::ApproxLimits;
+
+/// Threads per block. There are few, because the keys take so many registers that only few threads fit.
+pub(super) const SWEEP_THREADS: u32 = 64;
+
+/// Keys from here on are free places. They are above the bits of infinity with any slot.
+const FREE: u32 = 0x7fc0_0000;
+
+/// The bits of infinity.
+const INFINITE: u32 = 0x7f80_0000;
+
+/// The nearest points of a query so far.
+#[derive(CubeType)]
+struct Keys {
+    /// The keys of the `k` nearest points, nearest first, and of the nearest dropped one.
+    keys: Array<u32>,
+    /// The slot for the next point.
+    free: Array<u32>,
+    /// The positions of points, by slot and thread.
+    positions: SharedMemory<u32>,
+    #[cube(comptime)]
+    k: usize,
+    #[cube(comptime)]
+    units: u32,
+}
+
+/// The bits of a key that hold a slot. There are slots for `k` points, the nearest dropped one, and a new one.
+fn slot_mask(k: usize) -> u32 {
+    (k as u32 + 2).next_power_of_two() - 1
+}
+
+/// Finds the `k` nearest points of each query. Queries in doubt are written to `doubted`, after their count.
+#[cube(launch_unchecked)]
+pub(super) fn sweep_nearest<F: Float>(
+    tree: &Tree<F>,
+    search: &Search<F>,
+    approx: &ApproxLimits<F>,
+    filters: &Array<F>,
+    groups: &Groups<F>,
+    runs: &Runs,
+    rows: &mut NeighborRows,
+    doubted: &mut Array<Atomic<u32>>,
+    #[comptime] spec: KnnSpec,
+) {
+    let (d, warp) = comptime!((spec.d, spec.warp));
+    let units = comptime!(warp.units(SWEEP_THREADS));
+    let n = search.queries.n;
+    let unit = ABSOLUTE_POS as u32;
+    // All threads of a warp must take part in votes, so surplus threads repeat the last query.
+    let query = min(unit, n - 1);
+    let group = query / WIDTH;
+    // Surplus warps have nothing to sweep.
+    let has_group = unit / WIDTH == group;
+    let point = search.queries.point(query, d);
+    let mut limit = Array::<F>::new(1usize);
+    limit[0] = filters[2 * query as usize + 1];
+    let mut nearest = new_keys(comptime!(spec.k), units);
+    let boxes = load_boxes::<F>(&groups.boxes, group, d, comptime!(spec.periodic));
+    let mut limits = limits_of::<F>(groups, group, true);
+    let mut packet = packet_around::<F>(boxes, units, warp);
+    let mut count = 0u32.runtime();
+    if has_group {
+        count = runs.counts[group as usize];
+    }
+    if count > 0 {
+        // The points around the warp come first, because they lower the limits most.
+        let begin = max(group * WIDTH, WIDTH) - WIDTH;
+        let end = min(group * WIDTH + 2 * WIDTH, n);
+        let mut first = begin + 0;
+        while first < end {
+            packet.enqueue_all(tree, first, min(end - first, WIDTH));
+            nearest.take::<F>(&packet, &mut limit, tree, search, &point, query, spec);
+            nearest.lower::<F>(&mut limit, approx, comptime!(spec.periodic));
+            packet.advance();
+            first += WIDTH;
+        }
+        packet.limits_by_box(&point, limit[0], &mut limits);
+        for run in 0..count {
+            let range = runs.ranges[(group * RUNS + run) as usize];
+            let (mut first, behind) = (range[0], range[1]);
+            while first < behind {
+                // The points from `begin` to `end` were the first ones.
+                first = select(first >= begin && first < end, end, first);
+                let stop = select(first < begin, min(behind, begin), behind);
+                if first < stop {
+                    packet.enqueue_swept(tree, first, stop, &limits, true.runtime(), false);
+                    if packet.is_full() {
+                        nearest.take::<F>(&packet, &mut limit, tree, search, &point, query, spec);
+                        nearest.lower::<F>(&mut limit, approx, comptime!(spec.periodic));
+                        packet.advance();
+                        packet.limits_by_box(&point, limit[0], &mut limits);
+                    }
+                }
+                first += WIDTH;
+            }
+        }
+        packet.want_queued();
+        nearest.take::<F>(&packet, &mut limit, tree, search, &point, query, spec);
+    }
+    // A heavy group has no runs. A group without a limit has none either, and empty rows.
+    if has_group && (count > 0 || limits[0].max(limits[1]) < F::new(0.0)) {
+        nearest.finish::<F>(tree, search, approx, &point, rows, doubted, unit, spec);
+    }
+}
+
+#[cube]
+fn new_keys(#[comptime] k: usize, #[comptime] units: u32) -> Keys {
+    let mut nearest = Keys {
+        keys: Array::<u32>::new(comptime!(k + 1)),
+        free: Array::<u32>::new(1usize),
+        positions: SharedMemory::<u32>::new(comptime!((k + 2) * units as usize)),
+        k,
+        units,
+    };
+    #[unroll]
+    for place in 0..comptime!(k + 1) {
+        nearest.keys[place] = comptime!(FREE + place as u32).runtime();
+    }
+    nearest.free[0] = comptime!(k as u32 + 1).runtime();
+    nearest
+}
+
+#[cube]
+impl Keys {
+    /// Inserts the points among the first 32 of a packet that are within the limit.
+    fn take<F: Float>(
+        &mut self,
+        packet: &Packet<F>,
+        limit: &mut Array<F>,
+        tree: &Tree<F>,
+        search: &Search<F>,
+        point: &Array<F>,
+        query: u32,
+        #[comptime] spec: KnnSpec,
+    ) {
+        let mut left = Bits::new(packet.nearer(point, limit[0], &tree.sides));
+        while left.any() {
+            let bit = left.pop();
+            let position = packet.position(bit);
+            let mut allowed = true.runtime();
+            if comptime!(spec.excludes_self && spec.are_stored) {
+                allowed = position != query;
+            }
+            if comptime!(spec.excludes_self && !spec.are_stored) {
+                allowed = search.order[position as usize] != search.queries.order[query as usize];
+            }
+            if comptime!(spec.excludes_index) {
+                allowed = search.order[position as usize] != search.excluded;
+            }
+            if allowed {
+                self.insert(f32::cast_from(packet.distance2(bit, point, &tree.sides)), position);
+            }
+        }
+    }
+
+    /// Inserts a point, and drops the farthest one.
+    fn insert(&mut self, distance2: f32, position: u32) {
+        let (k, mask) = comptime!((self.k, slot_mask(self.k)));
+        let slot = self.free[0];
+        self.positions[(slot * comptime!(self.units) + UNIT_POS) as usize] = position;
+        let new = (u32::reinterpret(distance2) & !mask) | slot;
+        self.free[0] = max(new, self.keys[k]) & mask;
+        // Keys above the new one move by one place.
+        #[unroll]
+        for back in 0..k {
+            let place = comptime!(k - back);
+            self.keys[place] = max(self.keys[comptime!(place - 1)], min(new, self.keys[place]));
+        }
+        self.keys[0] = min(new, self.keys[0]);
+    }
+
+    /// Lowers the limit to the distance of the last point, with a margin for rounding.
+    fn lower<F: Float>(&self, limit: &mut Array<F>, approx: &ApproxLimits<F>, #[comptime] periodic: bool) {
+        let last = self.keys[comptime!(self.k - 1)];
+        if last < INFINITE {
+            let above = F::cast_from(f32::reinterpret(last | comptime!(slot_mask(self.k))));
+            limit[0] = limit[0].min(approx.after(above, periodic));
+        }
+    }
+
+    /// The place of a key's position.
+    fn slot(&self, #[comptime] place: usize) -> usize {
+        ((self.keys[place] & comptime!(slot_mask(self.k))) * comptime!(self.units) + UNIT_POS) as usize
+    }
+
+    /// Writes the rows of the warp's queries, sorted by exact distances, and lists queries in doubt.
+    fn finish<F: Float>(
+        &mut self,
+        tree: &Tree<F>,
+        search: &Search<F>,
+        approx: &ApproxLimits<F>,
+        point: &Array<F>,
+        rows: &mut NeighborRows,
+        doubted: &mut Array<Atomic<u32>>,
+        unit: u32,
+        #[comptime] spec: KnnSpec,
+    ) {
+        let (k, warp) = comptime!((self.k, spec.warp));
+        let limits = &search.limits;
+        let n = search.queries.n;
+        let query = min(unit, n - 1);
+        // Rows on their way to memory, an odd number of places apart, so that threads use different banks.
+        let stride = comptime!(k | 1);
+        let mut staged = SharedMemory::<u64>::new(comptime!(stride * self.units as usize));
+        let own = UNIT_POS as usize * stride;
+        let mut farthest = f64::new(0.0);
+        // The previous neighbour; rounded distances are mostly in the order of exact ones.
+        let mut last = f64::new(-1.0);
+        let mut last_of = 0u32.runtime();
+        let mut is_sorted = true.runtime();
+        #[unroll]
+        for place in 0..k {
+            let slot = self.slot(place);
+            let mut exact = limits.infinity();
+            let mut index = u32::MAX.runtime();
+            if self.keys[place] < FREE {
+                let at = self.positions[slot];
+                exact = exact_distance2::<F>(
+                    &tree.axes,
+                    at,
+                    tree.stored,
+                    point,
+                    &tree.exact_sides,
+                    comptime!(spec.d),
+                    comptime!(spec.periodic),
+                );
+                index = search.order[at as usize];
+            }
+            farthest = farthest.max(exact);
+            // The rounded distance was below the limit, but the point may be outside of the radius.
+            let within = exact <= limits.radius2();
+            exact = select(within, exact, limits.infinity());
+            index = select(within, index, u32::MAX);
+            is_sorted = is_sorted && (last < exact || (last == exact && last_of <= index));
+            last = exact;
+            last_of = index;
+            staged[own + place] = u64::reinterpret(exact);
+            self.positions[slot] = index;
+        }
+        // If squares overflow, points may be missing.
+        let dropped = self.keys[k];
+        let in_doubt = (self.keys[comptime!(k - 1)] >= FREE && approx.radius2() >= approx.infinity())
+            || (dropped < FREE
+                && F::cast_from(f32::reinterpret(dropped & comptime!(!slot_mask(k))))
+                    <= widened::<F>(farthest, limits));
+        if in_doubt && unit < n {
+            let place = doubted[0].fetch_add(1) + 1;
+            doubted[place as usize].store(query);
+        }
+        while !is_sorted {
+            is_sorted = true;
+            #[unroll]
+            for place in 1..k {
+                let before = comptime!(place - 1);
+                let (a, b) = (f64::reinterpret(staged[own + before]), f64::reinterpret(staged[own + place]));
+                let (a_of, b_of) = (self.positions[self.slot(before)], self.positions[self.slot(place)]);
+                if b < a || (b == a && b_of < a_of) {
+                    staged[own + before] = u64::reinterpret(b);
+                    staged[own + place] = u64::reinterpret(a);
+                    let key = self.keys[before];
+                    self.keys[before] = self.keys[place];
+                    self.keys[place] = key;
+                    is_sorted = false;
+                }
+            }
+        }
+        let row = search.queries.row(query, comptime!(spec.row_order)) as u32;
+        let count = min(n - query / WIDTH * WIDTH, WIDTH);
+        // Neighbouring threads write neighbouring places.
+        sync_warp(warp);
+        #[unroll]
+        for part in 0..k {
+            let at = comptime!(part as u32 * WIDTH) + UNIT_POS % WIDTH;
+            let (of, place) = (at / comptime!(k as u32), at % comptime!(k as u32));
+            let to = warp_shuffle::<u32>(row, of, warp) as usize * rows.width as usize + place as usize;
+            if of < count {
+                let from = (UNIT_POS / WIDTH * WIDTH + of) as usize * stride + place as usize;
+                rows.distances2[to] = f64::reinterpret(staged[from]);
+            }
+        }
+        sync_warp(warp);
+        #[unroll]
+        for place in 0..k {
+            staged[own + place] = u64::cast_from(self.positions[self.slot(place)]);
+        }
+        sync_warp(warp);
+        #[unroll]
+        for part in 0..k {
+            let at = comptime!(part as u32 * WIDTH) + UNIT_POS % WIDTH;
+            let (of, place) = (at / comptime!(k as u32), at % comptime!(k as u32));
+            let to = warp_shuffle::<u32>(row, of, warp) as usize * rows.width as usize + place as usize;
+            if of < count {
+                let from = (UNIT_POS / WIDTH * WIDTH + of) as usize * stride + place as usize;
+                rows.indices[to] = u32::cast_from(staged[from]);
+            }
+        }
+    }
+}
