@@ -20,7 +20,7 @@ use crate::gpu::bvh::traverse::queries::WalkQueries;
 use crate::gpu::bvh::traverse::spec::{TraversalMode, Tree, WalkSpec};
 use crate::gpu::bvh::traverse::visitor::LeafVisitor;
 use crate::gpu::bvh::{Bvh, Coordinate};
-use crate::gpu::metric::exact_distance2;
+use crate::gpu::metric::{distance2, exact_distance2};
 use crate::gpu::primitives::bits::Bits;
 use crate::gpu::primitives::warp::Warp;
 use crate::gpu::search::nearest::DOUBT_THREADS;
@@ -146,18 +146,23 @@ impl LeafVisitor for KeepClose {
 
     fn on_hits<F: Float>(
         state: &Self::State,
-        _bounds: &Self::Input,
+        bounds: &Self::Input,
         _found: &mut Self::Output,
         tree: &Tree<F>,
         point: &Array<F>,
         hits: &Hits,
         #[comptime] spec: WalkSpec,
     ) {
+        let (d, periodic) = comptime!((spec.d, spec.periodic));
+        // Its margin is larger than the error of distances, so points at the bound are beyond.
+        let surely_below = bounds.limits.sure::<F>(state.low2, periodic);
         let mut left = Bits::new(hits.bits);
         while left.any() {
             let at = hits.position(left.pop());
-            let (d, periodic) = comptime!((spec.d, spec.periodic));
-            let exact = exact_distance2::<F>(&tree.axes, at, tree.stored, point, &tree.exact_sides, d, periodic);
+            let mut exact = f64::new(-1.0);
+            if distance2::<F>(&tree.axes, at, tree.stored, point, &tree.sides, d, periodic) > surely_below {
+                exact = exact_distance2::<F>(&tree.axes, at, tree.stored, point, &tree.exact_sides, d, periodic);
+            }
             if exact < state.low2 {
                 state.below.store(state.below.read() + 1);
             } else if exact <= state.high2 {
