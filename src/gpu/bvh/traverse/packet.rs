@@ -9,7 +9,7 @@
 use cubecl::prelude::*;
 
 use crate::gpu::bvh::traverse::hits::Hits;
-use crate::gpu::bvh::traverse::query_boxes::{QueryBoxes, limits_by_box, query_boxes};
+use crate::gpu::bvh::traverse::query_boxes::{QueryBoxes, query_boxes};
 use crate::gpu::bvh::traverse::spec::Tree;
 use crate::gpu::metric::gap;
 use crate::gpu::primitives::warp::{WIDTH, Warp, sync_warp, warp_ballot};
@@ -190,11 +190,6 @@ impl<F: Float> Packet<F> {
         }
         self.enqueue(other, &point, comes);
         self.wanted[0] = !0u32.runtime();
-    }
-
-    /// Stores the largest of the queries' limits in each of the two boxes. All threads of the warp must take part.
-    pub fn limits_by_box(&self, query: &Array<F>, limit: F, limits: &mut Array<F>) {
-        limits_by_box::<F>(&self.boxes, query, limit, limits, comptime!(self.warp));
     }
 
     /// Loads the point at a position.

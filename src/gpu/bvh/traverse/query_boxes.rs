@@ -122,8 +122,9 @@ pub(in crate::gpu) fn load_boxes<F: Float>(
     boxes
 }
 
+/// Creates two boxes without extents.
 #[cube]
-fn new_boxes<F: Float>(#[comptime] d: usize, #[comptime] periodic: bool) -> QueryBoxes<F> {
+pub(in crate::gpu) fn new_boxes<F: Float>(#[comptime] d: usize, #[comptime] periodic: bool) -> QueryBoxes<F> {
     QueryBoxes::<F> {
         centers: Array::<F>::new(comptime!(2 * d)),
         halves: Array::<F>::new(comptime!(2 * d)),
@@ -229,14 +230,11 @@ impl<F: Float> QueryBoxes<F> {
 /// Stores the largest of the queries' limits in each of the two boxes. All threads of the warp must take part.
 #[cube]
 pub(in crate::gpu) fn limits_by_box<F: Float>(
-    boxes: &QueryBoxes<F>,
-    query: &Array<F>,
+    is_in_first: bool,
     limit: F,
     limits: &mut Array<F>,
     #[comptime] warp: Warp,
 ) {
-    let none = F::new(-1.0);
-    let is_in_first = boxes.is_in_first(query);
-    limits[0] = warp_max::<F>(select(is_in_first, limit, none), warp);
-    limits[1] = warp_max::<F>(select(is_in_first, none, limit), warp);
+    limits[0] = warp_max::<F>(select(is_in_first, limit, F::new(-1.0)), warp);
+    limits[1] = warp_max::<F>(select(is_in_first, F::new(-1.0), limit), warp);
 }

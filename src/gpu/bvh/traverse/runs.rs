@@ -4,7 +4,7 @@
 //! ascend and hold all points within the queries' radii, and others.
 //! A thread walks along the ropes for a whole group, with the boxes around its queries. Neighbouring leaves make one
 //! run. If there are too many runs, those with the smallest gap between them become one. A group near very many points
-//! is heavy: it is listed, and its queries walk by themselves (`walk`), which take whole nodes.
+//! is heavy: it is listed, and its queries walk by themselves (`walk`, which takes whole nodes, or `approx_search`).
 //! Cost: one visit per node near the group, and 8 bytes per run.
 
 #![allow(unsafe_code)] // Unchecked kernels: see the launch contract of `traverse`.
@@ -27,7 +27,8 @@ pub(in crate::gpu) const RUNS: u32 = 32;
 /// 8192 the largest is fastest (`benches/GPU_RUNS.md`).
 const HEAVY: u32 = 8192;
 
-/// The same for nearest neighbours, which are searched for in the points of the tree one by one in either case.
+/// The same for nearest neighbours, which walks do not take as whole nodes, so that a walk saves less. Of 8192 to 65,536
+/// the larger ones are equally fast (`benches/GPU_RUNS.md`).
 const HEAVY_NEAREST: u32 = 1 << 16;
 
 /// The same for emulated warps, so that tests have heavy groups.
@@ -159,7 +160,7 @@ fn limit_groups<F: Float>(
     let boxes = load_boxes::<F>(boxes, query / WIDTH, d, comptime!(spec.periodic));
     let limit = queries.filters[2 * query as usize + 1];
     let mut both = Array::<F>::new(2usize);
-    limits_by_box::<F>(&boxes, &point, limit, &mut both, comptime!(spec.warp));
+    limits_by_box::<F>(boxes.is_in_first(&point), limit, &mut both, comptime!(spec.warp));
     if unit.is_multiple_of(WIDTH) && unit < n {
         limits[(unit / WIDTH * 2) as usize] = both[0];
         limits[(unit / WIDTH * 2 + 1) as usize] = both[1];

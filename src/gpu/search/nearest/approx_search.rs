@@ -1,7 +1,8 @@
 //! The k nearest points for the queries of a warp at once, by distances in the points' own precision: the GPU
 //! counterpart of `search::nearest::approx_heap`.
 //!
-//! In: points. Out: rows of neighbours, and a list of the points in doubt. For devices with warps.
+//! In: points. Out: rows of neighbours, and a list of the points in doubt. For devices with warps: for points that are
+//! not stored, for few stored points, and for groups of them near very many points (`bvh::traverse::runs`).
 //! Each thread keeps the `k` nearest points of one query so far, by rounded distances, and the nearest of those that
 //! it dropped. To make the radius small, the points around the warp are compared first, or those around the leaf
 //! nearest to a query that is not stored. Then the warp walks the tree together, and points near the box around its
@@ -27,7 +28,7 @@ use crate::gpu::search::nearest::limits::ApproxLimits;
 /// Threads per block. There are few, because the heaps take so many registers that only few threads fit.
 pub(in crate::gpu) const BLOCK_THREADS: u32 = 64;
 /// The number of points in tree order that are compared first on each side of the warp's own.
-const NEARBY: u32 = WIDTH;
+const BESIDE: u32 = WIDTH;
 
 /// The nearest points so far, nearest first. Free places are at infinity.
 #[derive(CubeType)]
@@ -106,10 +107,10 @@ fn find_for_warp<F: Float>(
 
     let mut packet = new_packet::<F>(&point, d, comptime!(spec.periodic), comptime!(warp.units(BLOCK_THREADS)), warp);
     if comptime!(spec.are_stored) {
-        // The warp's own points come first, with `NEARBY` points on both sides.
+        // The warp's own points come first, with `BESIDE` points on both sides.
         let own_first = query / WIDTH * WIDTH;
-        let begin = max(own_first, NEARBY) - NEARBY;
-        let behind = min(own_first + WIDTH + NEARBY, n);
+        let begin = max(own_first, BESIDE) - BESIDE;
+        let behind = min(own_first + WIDTH + BESIDE, n);
         let mut first = begin + 0;
         while first < behind {
             packet.enqueue_all(tree, first, min(behind - first, WIDTH));
@@ -122,8 +123,8 @@ fn find_for_warp<F: Float>(
         // Such queries may be far apart, so each thread compares points of its own first.
         let leaf = nearest_leaf::<F>(tree, &point, d, comptime!(spec.periodic));
         let first = tree.links[leaf as usize][1];
-        let begin = max(first, NEARBY) - NEARBY;
-        let behind = min(first + WIDTH + NEARBY, stored);
+        let begin = max(first, BESIDE) - BESIDE;
+        let behind = min(first + WIDTH + BESIDE, stored);
         for at in begin..behind {
             let d2 = distance2::<F>(&tree.axes, at, stored, &point, &tree.sides, d, comptime!(spec.periodic));
             if d2 <= heap.limit[0] {
@@ -211,17 +212,7 @@ fn push<F: Float>(
     let k = comptime!(spec.k);
     let mut value = distance2 + F::new(0.0);
     let mut value_of = position + 0;
-    let mut allowed = true.runtime();
-    if comptime!(spec.excludes_self && spec.are_stored) {
-        allowed = position != query;
-    }
-    if comptime!(spec.excludes_self && !spec.are_stored) {
-        allowed = search.order[position as usize] != search.queries.order[query as usize];
-    }
-    if comptime!(spec.excludes_index) {
-        allowed = search.order[position as usize] != search.excluded;
-    }
-    if allowed {
+    if search.allows(position, query, spec) {
         if value < heap.distances2[comptime!(k - 1)] {
             // Points farther than the new one move by one place.
             #[unroll]
@@ -248,7 +239,7 @@ fn lower_limit<F: Float>(heap: &mut ApproxHeap<F>, approx: &ApproxLimits<F>, #[c
     heap.limit[0] = approx.after(heap.distances2[comptime!(spec.k - 1)], comptime!(spec.periodic));
 }
 
-/// Writes the row of a query, sorted by exact distances, or lists the query as in doubt.
+/// Writes the row of a query, sorted by exact distances, and lists the query if it is in doubt.
 #[cube]
 fn finish<F: Float>(
     heap: &ApproxHeap<F>,

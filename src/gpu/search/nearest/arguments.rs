@@ -60,6 +60,24 @@ pub(super) struct Queries<F: Float> {
 }
 
 #[cube]
+impl<F: Float> Search<F> {
+    /// Returns `true` if the point at a position is not excluded for a query.
+    pub fn allows(&self, position: u32, query: u32, #[comptime] spec: KnnSpec) -> bool {
+        let mut allowed = true.runtime();
+        if comptime!(spec.excludes_self && spec.are_stored) {
+            allowed = position != query;
+        }
+        if comptime!(spec.excludes_self && !spec.are_stored) {
+            allowed = self.order[position as usize] != self.queries.order[query as usize];
+        }
+        if comptime!(spec.excludes_index) {
+            allowed = self.order[position as usize] != self.excluded;
+        }
+        allowed
+    }
+}
+
+#[cube]
 impl<F: Float> Queries<F> {
     pub fn point(&self, query: u32, #[comptime] d: usize) -> Array<F> {
         let mut point = Array::<F>::new(d);

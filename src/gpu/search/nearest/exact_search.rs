@@ -1,8 +1,8 @@
 //! The k nearest points of a query by one thread, with all decisions in `f64`: the GPU counterpart of
 //! `search::nearest::exact_heap`.
 //!
-//! In: points. Out: rows of neighbours. For devices without warps, and for the few points that `approx_search` leaves
-//! in doubt.
+//! In: points. Out: rows of neighbours. For devices without warps, and for the few points that `approx_search` and
+//! `sweep_nearest` leave in doubt. Their rows hold points that may be the nearest: the last one limits the search.
 //! To make the radius small, the points next to the query in tree order are compared first, or those of the leaf
 //! nearest to a query that is not stored. Then the tree is walked with that radius. If a rounded distance shows that
 //! a point may be among the nearest, its distance is computed in `f64`, as on the CPU.

@@ -20,7 +20,7 @@ use crate::gpu::search::nearest::exact_search::find_exactly;
 use crate::gpu::search::nearest::limits::{ApproxLimitsLaunch, LimitsLaunch};
 use crate::gpu::search::nearest::rows::Neighbors;
 use crate::gpu::search::nearest::seeds::{NEARBY, SEED_THREADS, seed_limits};
-use crate::gpu::search::nearest::sweep_nearest::{SWEEP_THREADS, sweep_nearest};
+use crate::gpu::search::nearest::sweep_nearest::{shared_bytes, sweep_nearest, sweep_threads};
 use crate::gpu::search::nearest::{DOUBT_THREADS, MAX_K_PER_SEARCH};
 use crate::gpu::search::query_points::QueryPoints;
 use crate::search::nearest::{Excluded, Nearest};
@@ -102,7 +102,8 @@ impl<S: Coordinate, const D: usize> Bvh<S, D> {
             spec,
         };
         let doubted = warp.is_some().then(|| {
-            let by_runs = queries.are_stored && takes_runs(warp, n);
+            let most = client.properties().hardware.max_shared_memory_size;
+            let by_runs = queries.are_stored && takes_runs(warp, n) && shared_bytes(spec, size_of::<S>()) <= most;
             let find = if by_runs { Self::find_by_runs } else { Self::find_by_walks };
             find(self, client, nodes, &filling)
         });
@@ -224,8 +225,10 @@ impl<S: Coordinate, const D: usize> Bvh<S, D> {
             own_radii: true,
             are_stored: true,
         };
-        let Some(listed) = self.list_runs(client, nodes, &asked, TraversalMode::Nearest) else { return doubted };
-        let (blocks, dim) = spec.warp.blocks(n, SWEEP_THREADS);
+        let Some(listed) = self.list_runs(client, nodes, &asked, TraversalMode::Nearest) else {
+            return self.find_by_walks(client, nodes, filling);
+        };
+        let (blocks, dim) = spec.warp.blocks(n, sweep_threads(spec.k));
         // SAFETY: the launch contract of this module. Runs are within the points of the tree. There are `k` places for
         // each of the `n` points, and `doubted` has `n + 1` elements.
         unsafe {

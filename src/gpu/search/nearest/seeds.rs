@@ -2,16 +2,17 @@
 //!
 //! In: the stored points as queries. Out: for each the limit of rounded squared distances with which a search finds its
 //! `k` nearest neighbours, and others.
-//! A thread compares its query with 96 points around its warp in tree order. They belong to more than `k` classes in
-//! turn, and the thread keeps the least distance of each class. The `k`-th of these is the bound: `k` points are at most
-//! so far away. For 10 neighbours and 20 classes it is about the 13th of the 96 distances, and takes a third of the
-//! instructions that the 10th takes.
+//! A thread compares its query with 96 points around its warp in tree order. They belong in turn to more than `k`
+//! classes, of which the thread keeps the least distance each. The `k`-th of these is the bound, because `k` points are
+//! at most so far away. For 10 neighbours and 20 classes it is about the 13th of the 96 distances. To find the 10th
+//! itself takes three times as many instructions.
 
 #![allow(unsafe_code)] // An unchecked kernel: see the launch contract of `nearest`.
 
 use cubecl::prelude::*;
 
-use crate::gpu::bvh::traverse::packet::new_packet;
+use crate::gpu::bvh::traverse::packet::packet_around;
+use crate::gpu::bvh::traverse::query_boxes::new_boxes;
 use crate::gpu::bvh::traverse::spec::Tree;
 use crate::gpu::primitives::warp::WIDTH;
 use crate::gpu::search::nearest::arguments::{KnnSpec, Search};
@@ -39,10 +40,12 @@ pub(super) fn seed_limits<F: Float>(
     let point = search.queries.point(query, comptime!(spec.d));
     // One more if a point is left out, which may be among those around.
     let k = comptime!(spec.k + usize::from(spec.excludes_self || spec.excludes_index));
+    // More classes give a lower bound, and take more instructions to select from.
     let classes = comptime!((k + k.min(16)).min(NEARBY as usize));
     let mut least = Array::<F>::new(classes);
     let (d, periodic, warp) = comptime!((spec.d, spec.periodic, spec.warp));
-    let mut packet = new_packet::<F>(&point, d, periodic, comptime!(warp.units(SEED_THREADS)), warp);
+    // Nothing is compared with the boxes around the queries.
+    let mut packet = packet_around::<F>(new_boxes::<F>(d, periodic), comptime!(warp.units(SEED_THREADS)), warp);
     let begin = min(max(query / WIDTH * WIDTH, WIDTH) - WIDTH, n - NEARBY);
     #[unroll]
     for part in 0..3usize {

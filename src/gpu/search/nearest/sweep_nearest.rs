@@ -17,18 +17,28 @@
 use cubecl::prelude::*;
 
 use crate::gpu::bvh::traverse::packet::{Packet, packet_around};
-use crate::gpu::bvh::traverse::query_boxes::load_boxes;
+use crate::gpu::bvh::traverse::query_boxes::{limits_by_box, load_boxes};
 use crate::gpu::bvh::traverse::runs::{Groups, RUNS, Runs, limits_of};
 use crate::gpu::bvh::traverse::spec::Tree;
 use crate::gpu::metric::exact_distance2;
 use crate::gpu::primitives::bits::Bits;
-use crate::gpu::primitives::warp::{WIDTH, sync_warp, warp_shuffle};
+use crate::gpu::primitives::warp::{WIDTH, Warp, sync_warp};
 use crate::gpu::search::nearest::arguments::{KnnSpec, NeighborRows, Search};
 use crate::gpu::search::nearest::exact_search::widened;
 use crate::gpu::search::nearest::limits::ApproxLimits;
 
-/// Threads per block. There are few, because the keys take so many registers that only few threads fit.
-pub(super) const SWEEP_THREADS: u32 = 64;
+/// Returns the number of threads per block. There are few, because keys take many registers, and rows much shared memory.
+pub(super) fn sweep_threads(k: usize) -> u32 {
+    if k <= 32 { 64 } else { 32 }
+}
+
+/// Returns the bytes of shared memory that a block takes, with up to 4 KiB for the exchange of emulated warps.
+pub(super) fn shared_bytes(spec: KnnSpec, bytes_of_coordinate: usize) -> usize {
+    let units = spec.warp.units(sweep_threads(spec.k)) as usize;
+    let exchange = if spec.warp == Warp::Native { 0 } else { 4096 };
+    let queue = 2 * (4 * spec.d.div_ceil(4) * bytes_of_coordinate + 4);
+    units * (queue + 4 * (spec.k + 2) + 8 * (spec.k | 1)) + exchange
+}
 
 /// Keys from here on are free places. They are above the bits of infinity with any slot.
 const FREE: u32 = 0x7fc0_0000;
@@ -70,7 +80,7 @@ pub(super) fn sweep_nearest<F: Float>(
     #[comptime] spec: KnnSpec,
 ) {
     let (d, warp) = comptime!((spec.d, spec.warp));
-    let units = comptime!(warp.units(SWEEP_THREADS));
+    let units = comptime!(warp.units(sweep_threads(spec.k)));
     let n = search.queries.n;
     let unit = ABSOLUTE_POS as u32;
     // All threads of a warp must take part in votes, so surplus threads repeat the last query.
@@ -83,6 +93,7 @@ pub(super) fn sweep_nearest<F: Float>(
     limit[0] = filters[2 * query as usize + 1];
     let mut nearest = new_keys(comptime!(spec.k), units);
     let boxes = load_boxes::<F>(&groups.boxes, group, d, comptime!(spec.periodic));
+    let is_in_first = boxes.is_in_first(&point);
     let mut limits = limits_of::<F>(groups, group, true);
     let mut packet = packet_around::<F>(boxes, units, warp);
     let mut count = 0u32.runtime();
@@ -101,7 +112,7 @@ pub(super) fn sweep_nearest<F: Float>(
             packet.advance();
             first += WIDTH;
         }
-        packet.limits_by_box(&point, limit[0], &mut limits);
+        limits_by_box::<F>(is_in_first, limit[0], &mut limits, warp);
         for run in 0..count {
             let range = runs.ranges[(group * RUNS + run) as usize];
             let (mut first, behind) = (range[0], range[1]);
@@ -115,7 +126,7 @@ pub(super) fn sweep_nearest<F: Float>(
                         nearest.take::<F>(&packet, &mut limit, tree, search, &point, query, spec);
                         nearest.lower::<F>(&mut limit, approx, comptime!(spec.periodic));
                         packet.advance();
-                        packet.limits_by_box(&point, limit[0], &mut limits);
+                        limits_by_box::<F>(is_in_first, limit[0], &mut limits, warp);
                     }
                 }
                 first += WIDTH;
@@ -164,17 +175,7 @@ impl Keys {
         while left.any() {
             let bit = left.pop();
             let position = packet.position(bit);
-            let mut allowed = true.runtime();
-            if comptime!(spec.excludes_self && spec.are_stored) {
-                allowed = position != query;
-            }
-            if comptime!(spec.excludes_self && !spec.are_stored) {
-                allowed = search.order[position as usize] != search.queries.order[query as usize];
-            }
-            if comptime!(spec.excludes_index) {
-                allowed = search.order[position as usize] != search.excluded;
-            }
-            if allowed {
+            if search.allows(position, query, spec) {
                 self.insert(f32::cast_from(packet.distance2(bit, point, &tree.sides)), position);
             }
         }
@@ -235,9 +236,11 @@ impl Keys {
         let mut last = f64::new(-1.0);
         let mut last_of = 0u32.runtime();
         let mut is_sorted = true.runtime();
+        let mut overflows = false.runtime();
         #[unroll]
         for place in 0..k {
             let slot = self.slot(place);
+            overflows = overflows || self.keys[place] & comptime!(!slot_mask(k)) == INFINITE;
             let mut exact = limits.infinity();
             let mut index = u32::MAX.runtime();
             if self.keys[place] < FREE {
@@ -264,9 +267,12 @@ impl Keys {
             staged[own + place] = u64::reinterpret(exact);
             self.positions[slot] = index;
         }
-        // If squares overflow, points may be missing.
         let dropped = self.keys[k];
-        let in_doubt = (self.keys[comptime!(k - 1)] >= FREE && approx.radius2() >= approx.infinity())
+        overflows = overflows || dropped & comptime!(!slot_mask(k)) == INFINITE;
+        // With squares beyond the range of `f32`, points are not ordered, and some may be missing from a row that is
+        // not full.
+        let in_doubt = overflows
+            || (self.keys[comptime!(k - 1)] >= FREE && approx.radius2() >= approx.infinity())
             || (dropped < FREE
                 && F::cast_from(f32::reinterpret(dropped & comptime!(!slot_mask(k))))
                     <= widened::<F>(farthest, limits));
@@ -291,34 +297,33 @@ impl Keys {
                 }
             }
         }
-        let row = search.queries.row(query, comptime!(spec.row_order)) as u32;
-        let count = min(n - query / WIDTH * WIDTH, WIDTH);
-        // Neighbouring threads write neighbouring places.
-        sync_warp(warp);
+        // Neighbouring threads write neighbouring places: first distances, then indices.
+        let first = query / WIDTH * WIDTH;
+        let count = min(n - first, WIDTH);
         #[unroll]
-        for part in 0..k {
-            let at = comptime!(part as u32 * WIDTH) + UNIT_POS % WIDTH;
-            let (of, place) = (at / comptime!(k as u32), at % comptime!(k as u32));
-            let to = warp_shuffle::<u32>(row, of, warp) as usize * rows.width as usize + place as usize;
-            if of < count {
-                let from = (UNIT_POS / WIDTH * WIDTH + of) as usize * stride + place as usize;
-                rows.distances2[to] = f64::reinterpret(staged[from]);
+        for part in 0..2u32 {
+            sync_warp(warp);
+            // Faster if it is unrolled, but longer for many neighbours.
+            #[unroll(k <= 16)]
+            for round in 0..comptime!(k as u32) {
+                let at = round * WIDTH + UNIT_POS % WIDTH;
+                let (of, place) = (at / comptime!(k as u32), at % comptime!(k as u32));
+                if of < count {
+                    let row = search.queries.row(first + of, comptime!(spec.row_order)) * rows.width as usize;
+                    let from = (UNIT_POS / WIDTH * WIDTH + of) as usize * stride + place as usize;
+                    if comptime!(part == 0) {
+                        rows.distances2[row + place as usize] = f64::reinterpret(staged[from]);
+                    } else {
+                        rows.indices[row + place as usize] = u32::cast_from(staged[from]);
+                    }
+                }
             }
-        }
-        sync_warp(warp);
-        #[unroll]
-        for place in 0..k {
-            staged[own + place] = u64::cast_from(self.positions[self.slot(place)]);
-        }
-        sync_warp(warp);
-        #[unroll]
-        for part in 0..k {
-            let at = comptime!(part as u32 * WIDTH) + UNIT_POS % WIDTH;
-            let (of, place) = (at / comptime!(k as u32), at % comptime!(k as u32));
-            let to = warp_shuffle::<u32>(row, of, warp) as usize * rows.width as usize + place as usize;
-            if of < count {
-                let from = (UNIT_POS / WIDTH * WIDTH + of) as usize * stride + place as usize;
-                rows.indices[to] = u32::cast_from(staged[from]);
+            if comptime!(part == 0) {
+                sync_warp(warp);
+                #[unroll]
+                for place in 0..k {
+                    staged[own + place] = u64::cast_from(self.positions[self.slot(place)]);
+                }
             }
         }
     }
