@@ -117,6 +117,33 @@ fn nearest_of_stored_points() {
     }
 }
 
+/// Groups of queries near few points, near many copies of a point, and far from all others. With `ROPEWALK_WARP`, they
+/// are answered from runs of points.
+#[test]
+fn runs_near_groups() {
+    let mut points = Sample::parse("nfw:n=2000").unwrap().points().unwrap();
+    points.extend([points[7]; 300]);
+    points.extend([[9.0f32, -3.0, 0.5], [-40.0, 2.0, 7.0]]);
+    let theirs = ropewalk::Bvh::build(&points).unwrap();
+    let ours = gpu::Bvh::build(&points, device()).unwrap();
+    assert_eq!(ours.count_neighbors(0.05).unwrap().read().unwrap(), theirs.count_neighbors(0.05));
+    let wanted = Nearest::new(3).excluding_self();
+    assert!(ours.nearest_neighbors(wanted).unwrap().read().unwrap() == theirs.nearest_neighbors(wanted));
+}
+
+/// Squared distances of `f64` that are beyond the range of `f32`, or below it.
+#[test]
+fn nearest_beyond_single_precision() {
+    let unit = Sample::parse("uniform:n=150,seed=4").unwrap().points().unwrap();
+    for scale in [1e149, 1e20, 1e-20, 1e-140] {
+        let points: Vec<[f64; 3]> = unit.iter().map(|point| point.map(|x| scale * f64::from(x))).collect();
+        let theirs = ropewalk::Bvh::build(&points).unwrap();
+        let ours = gpu::Bvh::build(&points, device()).unwrap();
+        let found = ours.nearest_neighbors(2).unwrap().read().unwrap();
+        assert!(found == theirs.nearest_neighbors(2), "{scale:e}");
+    }
+}
+
 /// Returns boxes with corners at stored points and next to them: thin, large, beyond the faces of a periodic box,
 /// inverted, not finite.
 fn boxes<S: Coordinate, const D: usize>(cloud: &Cloud<S, D>, step: f64) -> Vec<Aabb<S, D>> {
