@@ -3,8 +3,8 @@
 //!     cargo bench -p ropewalk-benches --features cuda --bench device_searches -- SNAPSHOT:COPIES RADIUS [OPERATION ..]
 //!     cargo bench -p ropewalk-benches --features cuda --bench device_searches -- uniform:N RADIUS [OPERATION ..]
 //!
-//! The points are `COPIES` times `COPIES` times `COPIES` copies of a snapshot (Gadget-2, format 1, `f32`) side by side,
-//! or `N` uniform points in the unit cube, in a shuffled order. Operations: build, count, pairs, lists, nearestK, fof,
+//! The points are copies of a snapshot (Gadget-2, format 1, `f32`) side by side, `COPIES` along each axis, or `N`
+//! uniform points in the unit cube. They are shuffled. Operations: build, count, pairs, lists, nearestK, fof,
 //! dbscan (10 samples), tree (spanning tree), hop. With `periodic`, searches that follow it are in a periodic box.
 //! Results of up to five million points are read and hashed; `ropewalk bench` compares such results with the CPU.
 

@@ -7,7 +7,7 @@
 //! Warps find neighbours by rounded distances: of many stored points from runs of points (`seeds`, `sweep_nearest`), of
 //! others by walks (`approx_search`). They list the points in doubt. These, and all points on devices without warps, are
 //! searched with decisions in `f64` (`exact_search`), as on the CPU.
-//! Cost: O(k + depth) leaves for a compact cloud, and twice that if many distances are equal, as in lattices; by runs,
+//! Cost: O(k + depth) leaves for a compact cloud, and twice that if many distances are equal, as in lattices. By runs:
 //! the points within the bounds of `seeds`, up to 65,536 for 32 queries. For n copies of a point, O(n) each.
 //! Source: as for the CPU; Karras 2012 for the order.
 //!

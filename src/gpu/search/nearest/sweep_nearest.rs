@@ -1,13 +1,13 @@
 //! The k nearest points for the queries of a warp at once, from the runs of points near them.
 //!
-//! In: points, for each query a limit beyond which points are not among the nearest (`seeds`), and the runs of points
-//! within the limits of each group of 32 queries (`bvh::traverse::runs`). Out: rows of neighbours, and a list of the
+//! In: points; for each query a limit beyond which points are not among the nearest (`seeds`); the runs of points
+//! within these limits of each group of 32 queries (`bvh::traverse::runs`). Out: rows of neighbours, and a list of the
 //! points in doubt. For devices with warps.
 //! A warp compares its queries with the points around them in tree order, and then with those of the runs that are near
 //! the boxes around the queries. Each comparison lowers the limits.
-//! Each thread keeps the `k` nearest points of one query so far, and the nearest of those that it dropped, as integers:
-//! the bits of the rounded squared distance, the lowest of which are replaced by the slot of the point's position in
-//! shared memory. An insertion takes two instructions per place. Finally the distances of the `k` points are computed in
+//! Each thread keeps the `k` nearest points of one query so far, and the nearest of those that it dropped. It keeps them
+//! as integers: the bits of the rounded squared distance. The lowest bits are replaced by the number of the slot in
+//! shared memory that holds the point's position. An insertion takes two instructions per place. Finally the distances of the `k` points are computed in
 //! `f64` and sorted. If the nearest dropped point is certainly farther than the last of them, they are the result.
 //! Otherwise (because of ties and of the replaced bits) the query is listed as in doubt, for `exact_search`. Heavy groups
 //! are left to `approx_search`.
