@@ -16,6 +16,7 @@ use super::args::{self, Args};
 use super::help;
 use definition::{HALOS, halos_command};
 use read::ConfigFile;
+use write::Options;
 pub use write::{check, write};
 
 /// An error in the arguments.
@@ -33,8 +34,10 @@ pub fn parse(arguments: Vec<OsString>) -> Result<Args, ParseError> {
     let parsed = help::command().try_get_matches_from(arguments).and_then(|matches| {
         let mut args = Args::from_arg_matches(&matches).map_err(|error| error.format(&mut help::command()))?;
         if let (args::Command::Halos(halos), Some(given)) = (&mut args.command, matches.subcommand_matches(HALOS)) {
-            halos.config_text =
-                if halos.write_config.is_some() { write::text(&halos_command(), given) } else { String::new() };
+            let command = halos_command();
+            let options = Options::new(&command, given);
+            halos.config_text = options.to_file();
+            halos.recorded = options.of_results();
         }
         Ok(args)
     });

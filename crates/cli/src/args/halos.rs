@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use ropewalk::units::UnitSystem;
+use serde_json::{Map, Value};
 
 use super::super::centers::CenterArg;
 use super::super::device::DevicesArg;
@@ -226,6 +227,9 @@ pub struct Halos {
     /// The contents of the file of `--write-config`.
     #[arg(skip)]
     pub config_text: String,
+    /// The options that results depend on, for the summary.
+    #[arg(skip)]
+    pub recorded: Map<String, Value>,
     /// Device for halos and centres: cpu, cuda, vulkan, or one of several, as cuda:1
     ///
     /// A device supports the centres mbp and mcp.

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use clap::parser::ValueSource;
-use clap::{Arg, ArgMatches, Command};
+use clap::{Arg, ArgAction, ArgMatches, Command};
 
 use crate::help;
 
@@ -26,6 +26,11 @@ pub fn key(arg: &Arg) -> Option<&str> {
         None => arg.is_positional().then_some(SNAPSHOT),
         name => name,
     }
+}
+
+/// Returns `true` if the option may be given without a value, as `--report`.
+pub fn may_lack_value(arg: &Arg) -> bool {
+    matches!(arg.get_action(), ArgAction::Set) && arg.get_num_args().is_some_and(|range| range.min_values() == 0)
 }
 
 /// Returns `true` if the argument is on the command line, or in the file whose options were inserted.

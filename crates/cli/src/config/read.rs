@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use clap::{Arg, ArgAction, Command};
 use toml::de::{DeTable, DeValue};
 
-use super::definition::{HALOS, SNAPSHOT, halos_command, is_excluded, is_given, key, place};
+use super::definition::{HALOS, SNAPSHOT, halos_command, is_excluded, is_given, key, may_lack_value, place};
 use crate::help;
 
 /// A file of options, as arguments.
@@ -83,12 +83,12 @@ fn unknown(name: &str, command: &Command) -> String {
 
 /// Returns the arguments for an entry of the file.
 fn arguments_of(name: &str, arg: &Arg, value: &DeValue<'_>) -> Result<Vec<OsString>, String> {
-    if !arg.get_action().takes_values() {
-        return match value {
-            DeValue::Boolean(true) => Ok(vec![format!("--{name}").into()]),
-            DeValue::Boolean(false) => Ok(vec![]),
-            _ => Err(format!("{name} must be true or false")),
-        };
+    let (takes_values, may_lack_value) = (arg.get_action().takes_values(), may_lack_value(arg));
+    match value {
+        DeValue::Boolean(true) if !takes_values || may_lack_value => return Ok(vec![format!("--{name}").into()]),
+        DeValue::Boolean(false) if !takes_values || may_lack_value => return Ok(vec![]),
+        _ if !takes_values => return Err(format!("{name} must be true or false")),
+        _ => {}
     }
     let values: Vec<&DeValue<'_>> = match value {
         DeValue::Array(list) if matches!(arg.get_action(), ArgAction::Append) => {
@@ -101,6 +101,7 @@ fn arguments_of(name: &str, arg: &Arg, value: &DeValue<'_>) -> Result<Vec<OsStri
         DeValue::String(text) => Ok(text.to_string()),
         DeValue::Float(number) => Ok(number.as_str().to_string()),
         DeValue::Integer(number) if number.radix() == 10 => Ok(number.as_str().to_string()),
+        _ if may_lack_value => Err(format!("{name} must be true, false or a string")),
         _ => Err(format!("{name} must be a string or a number")),
     };
     let argument = |value| {

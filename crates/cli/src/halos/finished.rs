@@ -5,7 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::UNIX_EPOCH;
 
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 use super::options::runs;
 use crate::args::Halos as Args;
@@ -25,6 +25,7 @@ pub fn result_options(args: &Args) -> Args {
         config: None,
         write_config: None,
         config_text: String::new(),
+        recorded: Map::new(),
         ..args.clone()
     }
 }
@@ -48,7 +49,7 @@ pub fn description(args: &Args, snapshot: &Path) -> Value {
             })
         })
         .collect();
-    json!({ "options": format!("{:?}", result_options(args)), "files": files, "version": env!("CARGO_PKG_VERSION") })
+    json!({ "options": args.recorded, "files": files, "version": env!("CARGO_PKG_VERSION") })
 }
 
 /// Returns a path as text. Different paths have different texts.

@@ -36,6 +36,7 @@ fn a_written_file_repeats_the_run() {
         "halos.ecsv,halos.csv",
         "--box",
         "20",
+        "--report",
         "--write-config",
         text(&file),
     ];
@@ -50,6 +51,7 @@ fn a_written_file_repeats_the_run() {
         "\nno-pictures = true\n",
         "\nopen = false\n",
         "\nbox = 20\n",
+        "\nreport = true\n",
         "\ncatalog = [\"halos.ecsv\", \"halos.csv\"]\n",
         "\nfinder = \"fof\"\n",
         "\nmin-so-particles = 20\n",
@@ -61,8 +63,11 @@ fn a_written_file_repeats_the_run() {
     let results = || ["halos.ecsv", "halos.csv", "labels.npy"].map(|name| fs::read(out.join(name)).unwrap());
     let first = results();
     fs::remove_dir_all(&out).unwrap();
+    let without = scratch.write("without.toml", written.replace("report = true", "report = false"));
+    halos(&["--config", text(&without)]).success();
+    assert!(!out.join("report.html").exists());
     halos(&["--config", text(&file), "--write-config", text(&again)]).success();
-    assert!(results() == first);
+    assert!(results() == first && out.join("report.html").exists());
     assert_eq!(fs::read_to_string(&again).unwrap(), written);
 }
 
@@ -104,6 +109,7 @@ fn wrong_files_are_usage_errors() {
         ("config = 'a.toml'\n", "run.toml: line 1: unknown key config"),
         ("eps = [1, 2]\n", "run.toml: line 1: eps must be a single value, not a list"),
         ("open = 1\n", "run.toml: line 1: open must be true or false"),
+        ("report = ['a.html', 'b.html']\n", "run.toml: line 1: report must be a single value, not a list"),
         ("eps = true\n", "run.toml: line 1: eps must be a string or a number"),
         ("\neps = 'one'\n", "run.toml: line 2: invalid value 'one' for '--eps <LENGTH>': not a number"),
         ("eps = 1e400\n", "run.toml: line 1: invalid value '1e400' for '--eps <LENGTH>': out of the range"),

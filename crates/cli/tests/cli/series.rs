@@ -32,11 +32,15 @@ fn a_folder_each_and_no_work_twice() {
     assert_eq!(scratch.names("out/snap_001"), ["halos.ecsv", "labels.npy", "summary.json"]);
     let json = fs::read_to_string(out.join("snap_002/summary.json")).unwrap();
     assert!(json.contains("\"halos\": 1") && json.contains("\"particles\": 3"), "{json}");
+    let summary: serde_json::Value = serde_json::from_str(&json).unwrap();
+    let options = &summary["run"]["options"];
+    let some = ["eps", "min-members", "no-pictures", "linking-length", "out"].map(|name| &options[name]);
+    assert_eq!(serde_json::json!(some), serde_json::json!([1, 2, true, null, null]), "{options}");
 
     // Finished snapshots are skipped, also with a pattern that the program expands, and with another number of
     // threads.
     let pattern = scratch.path("snap_*.csv").display().to_string();
-    let again = series(&[&pattern], &out, &["--threads", "2"]).success();
+    let again = series(&[&pattern], &out, &["--threads", "2", "--softening", "0.0"]).success();
     assert_eq!(again.lines().filter(|line| line.contains("already finished")).count(), 2, "{again}");
     // A changed file, another option or --again makes a snapshot unfinished.
     fs::write(&a, "x,y,z\n0,0,0\n5,5,5\n9,9,9\n").unwrap();
