@@ -8,6 +8,17 @@ use cubecl::prelude::*;
 /// An array of pairs of numbers, each pair loaded at once.
 pub(in crate::gpu) type Vec2<T> = Array<Vector<T, Const<2>>>;
 
+/// Returns the point at position `at` of `n` points.
+#[cube]
+pub(in crate::gpu) fn point_at<F: Float>(axes: &Array<F>, at: u32, n: u32, #[comptime] d: usize) -> Array<F> {
+    let mut point = Array::<F>::new(d);
+    #[unroll]
+    for k in 0..d {
+        point[k] = axes[k * n as usize + at as usize];
+    }
+    point
+}
+
 /// Returns the lower corner of a node's box, followed by the upper one.
 #[cube]
 pub(in crate::gpu) fn corners<F: Float>(bounds: &Vec2<F>, node: u32, #[comptime] d: usize) -> Array<F> {

@@ -119,11 +119,21 @@ impl<S: Coordinate, const D: usize> Bvh<S, D> {
     ) -> Option<RunBuffers<S>> {
         let spec = self.walk_spec::<R, ()>(client, asked, mode);
         let sweeps = (!spec.uniform || spec.half) && takes_runs(spec.warp, asked.n);
-        sweeps.then(|| {
-            let new = || box_groups(client, &asked.axes, asked.n, spec);
-            let boxes = if asked.are_stored { self.group_boxes.get_or_init(new).clone() } else { new() };
-            list_runs(client, self.tree(client, nodes), asked, boxes, nodes.end() as u32, mode, spec)
-        })
+        sweeps.then(|| self.runs_near(client, nodes, asked, mode))
+    }
+
+    /// Lists the runs near each group of queries, of which there is at least one, on a device with warps.
+    pub(in crate::gpu) fn runs_near<R: Runtime>(
+        &self,
+        client: &ComputeClient<R>,
+        nodes: &Nodes<S>,
+        asked: &WalkQueries<S>,
+        mode: TraversalMode,
+    ) -> RunBuffers<S> {
+        let spec = self.walk_spec::<R, ()>(client, asked, mode);
+        let new = || box_groups(client, &asked.axes, asked.n, spec);
+        let boxes = if asked.are_stored { self.group_boxes.get_or_init(new).clone() } else { new() };
+        list_runs(client, self.tree(client, nodes), asked, boxes, nodes.end() as u32, mode, spec)
     }
 
     /// Walks the tree for each query, with the runs of [`Bvh::list_runs`].

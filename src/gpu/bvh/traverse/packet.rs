@@ -11,7 +11,7 @@ use cubecl::prelude::*;
 use crate::gpu::bvh::traverse::hits::Hits;
 use crate::gpu::bvh::traverse::query_boxes::{QueryBoxes, query_boxes};
 use crate::gpu::bvh::traverse::spec::Tree;
-use crate::gpu::metric::gap;
+use crate::gpu::metric::{gap, point_at};
 use crate::gpu::primitives::warp::{WIDTH, Warp, sync_warp, warp_ballot};
 
 /// Slots of a warp: for the 32 points to be compared next, and for those after them.
@@ -138,7 +138,7 @@ impl<F: Float> Packet<F> {
     pub fn enqueue_near(&mut self, tree: &Tree<F>, first: u32, behind: u32, limit: F, want: LeafRequest) {
         let unit = UNIT_POS % WIDTH;
         let other = min(first + unit, behind - 1);
-        let point = self.load(tree, other);
+        let point = point_at::<F>(&tree.axes, other, tree.stored, comptime!(self.d));
         let comes = first + unit < behind
             && (other < self.excluded[0] || other >= self.excluded[1])
             && self.boxes.distance2(&point, &tree.sides) <= limit;
@@ -182,7 +182,7 @@ impl<F: Float> Packet<F> {
         #[comptime] excludes: bool,
     ) {
         let other = min(first + UNIT_POS % WIDTH, behind - 1);
-        let point = self.load(tree, other);
+        let point = point_at::<F>(&tree.axes, other, tree.stored, comptime!(self.d));
         let mut comes =
             wanted && first + UNIT_POS % WIDTH < behind && self.boxes.are_near_point(&point, &tree.sides, limits);
         if comptime!(excludes) {
@@ -190,16 +190,6 @@ impl<F: Float> Packet<F> {
         }
         self.enqueue(other, &point, comes);
         self.wanted[0] = !0u32.runtime();
-    }
-
-    /// Loads the point at a position.
-    fn load(&self, tree: &Tree<F>, position: u32) -> Array<F> {
-        let mut point = Array::<F>::new(comptime!(self.d));
-        #[unroll]
-        for k in 0..comptime!(self.d) {
-            point[k] = tree.axes[k * tree.stored as usize + position as usize];
-        }
-        point
     }
 
     /// Queues the points of the threads whose point `comes`, and returns a bit for each of these threads.
@@ -253,7 +243,7 @@ impl<F: Float> Packet<F> {
     pub fn enqueue_all(&mut self, tree: &Tree<F>, first: u32, count: u32) {
         let unit = UNIT_POS % WIDTH;
         let other = first + min(unit, count - 1);
-        let point = self.load(tree, other);
+        let point = point_at::<F>(&tree.axes, other, tree.stored, comptime!(self.d));
         self.put(self.slot(unit) as usize, other, &point);
         self.queue[0] = WIDTH;
         self.wanted[0] = !0u32 >> (WIDTH - count);

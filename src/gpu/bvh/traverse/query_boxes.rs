@@ -10,6 +10,7 @@ use cubecl::prelude::*;
 use crate::gpu::buffer::{Buffer, THREADS_PER_BLOCK};
 use crate::gpu::bvh::Coordinate;
 use crate::gpu::bvh::traverse::spec::WalkSpec;
+use crate::gpu::metric::point_at;
 use crate::gpu::primitives::warp::{WIDTH, Warp, warp_ballot, warp_max, warp_min, warp_shuffle, warp_shuffle_up};
 
 /// Two boxes around the queries of a warp, as centres and half extents: first those of one box, then those of the
@@ -75,11 +76,7 @@ fn store_boxes<F: Float>(axes: &Array<F>, numbers: &mut Array<F>, n: u32, #[comp
     // All threads of a warp must take part, so surplus threads repeat the last query.
     let query = min(unit, n - 1);
     let d = comptime!(spec.d);
-    let mut point = Array::<F>::new(d);
-    #[unroll]
-    for k in 0..d {
-        point[k] = axes[k * n as usize + query as usize];
-    }
+    let point = point_at::<F>(axes, query, n, d);
     let boxes = query_boxes::<F>(&point, d, comptime!(spec.periodic), comptime!(spec.warp));
     // Each thread writes one number, or two in many dimensions.
     let begin = query as usize / WIDTH as usize * comptime!(4 * d);

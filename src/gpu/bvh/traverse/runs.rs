@@ -17,7 +17,7 @@ use crate::gpu::bvh::traverse::queries::WalkQueries;
 use crate::gpu::bvh::traverse::query_boxes::{limits_by_box, load_boxes};
 use crate::gpu::bvh::traverse::rope_walk::RopeWalk;
 use crate::gpu::bvh::traverse::spec::{Queries, TraversalMode, Tree, TreeLaunch, WalkSpec};
-use crate::gpu::metric::{Vec2, corners};
+use crate::gpu::metric::{Vec2, corners, point_at};
 use crate::gpu::primitives::warp::{WIDTH, Warp};
 
 /// The maximum number of runs of a group.
@@ -152,11 +152,7 @@ fn limit_groups<F: Float>(
     // All threads of a warp must take part, so surplus threads repeat the last query.
     let query = min(unit, n - 1);
     let d = comptime!(spec.d);
-    let mut point = Array::<F>::new(d);
-    #[unroll]
-    for k in 0..d {
-        point[k] = queries.axes[k * n as usize + query as usize];
-    }
+    let point = point_at::<F>(&queries.axes, query, n, d);
     let boxes = load_boxes::<F>(boxes, query / WIDTH, d, comptime!(spec.periodic));
     let limit = queries.filters[2 * query as usize + 1];
     let mut both = Array::<F>::new(2usize);

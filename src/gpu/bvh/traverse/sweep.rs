@@ -15,6 +15,7 @@ use crate::gpu::bvh::traverse::runs::{Groups, RUNS, Runs, limits_of};
 use crate::gpu::bvh::traverse::spec::{Queries, Tree, WalkSpec};
 use crate::gpu::bvh::traverse::visitor::LeafVisitor;
 use crate::gpu::bvh::traverse::walk::{compare_packet, radius_of};
+use crate::gpu::metric::point_at;
 use crate::gpu::primitives::warp::{WIDTH, warp_any};
 
 /// Sweeps the runs of each of `n` queries, without those of heavy groups.
@@ -37,11 +38,7 @@ pub(in crate::gpu) fn sweep<F: Float, V: LeafVisitor>(
     let d = comptime!(spec.d);
     let warp = comptime!(spec.warp);
     let radius = radius_of::<F>(queries, query, comptime!(spec.own_radii));
-    let mut point = Array::<F>::new(d);
-    #[unroll]
-    for k in 0..d {
-        point[k] = queries.axes[k * n as usize + query as usize];
-    }
+    let point = point_at::<F>(&queries.axes, query, n, d);
     let state = V::start(input, output, query);
     let boxes = load_boxes::<F>(&groups.boxes, group, d, comptime!(spec.periodic));
     let limits = limits_of::<F>(groups, group, comptime!(spec.own_radii));

@@ -15,7 +15,7 @@ use crate::gpu::bvh::traverse::rope_walk::RopeWalk;
 use crate::gpu::bvh::traverse::spec::{EMPTY, MIXED, Queries, Tree, UNIFORM, WalkSpec};
 use crate::gpu::bvh::traverse::visitor::LeafVisitor;
 use crate::gpu::bvh::traverse::windows::{below, windows};
-use crate::gpu::metric::{corners, distance2, exact_distance2, max_distance2, min_distance2};
+use crate::gpu::metric::{corners, distance2, exact_distance2, max_distance2, min_distance2, point_at};
 use crate::gpu::primitives::bits::Bits;
 use crate::gpu::primitives::warp::{WIDTH, sync_warp, warp_any, warp_max};
 
@@ -81,11 +81,7 @@ fn walk_one<F: Float, V: LeafVisitor>(
     let query = min(unit, n - 1);
     let d = comptime!(spec.d);
     let radius = radius_of::<F>(queries, query, comptime!(spec.own_radii));
-    let mut point = Array::<F>::new(d);
-    #[unroll]
-    for k in 0..d {
-        point[k] = queries.axes[k * n as usize + query as usize];
-    }
+    let point = point_at::<F>(&queries.axes, query, n, d);
     let state = V::start(input, output, query);
     if comptime!(spec.warp.is_some()) {
         walk_warp::<F, V>(&state, input, output, tree, &point, &radius, unit, n, end, spec);

@@ -2,6 +2,7 @@
 
 use cubecl::prelude::*;
 
+use crate::gpu::metric::point_at;
 use crate::gpu::primitives::warp::Warp;
 use crate::gpu::search::nearest::limits::Limits;
 
@@ -80,12 +81,7 @@ impl<F: Float> Search<F> {
 #[cube]
 impl<F: Float> Queries<F> {
     pub fn point(&self, query: u32, #[comptime] d: usize) -> Array<F> {
-        let mut point = Array::<F>::new(d);
-        #[unroll]
-        for k in 0..d {
-            point[k] = self.axes[k * self.n as usize + query as usize];
-        }
-        point
+        point_at::<F>(&self.axes, query, self.n, d)
     }
 
     /// Returns the row of a query.

@@ -7,7 +7,7 @@ use cubecl::prelude::*;
 
 use crate::gpu::bvh::traverse::rope_walk::RopeWalk;
 use crate::gpu::bvh::traverse::spec::Tree;
-use crate::gpu::metric::{corners, distance2, exact_distance2, min_distance2};
+use crate::gpu::metric::{corners, distance2, exact_distance2, min_distance2, point_at};
 
 /// The consumer of a walk's points.
 #[cube]
@@ -22,12 +22,7 @@ pub(in crate::gpu) trait Tally: Send + Sync + 'static {
 /// Returns the point at a position.
 #[cube]
 pub(in crate::gpu) fn point_of<F: Float>(tree: &Tree<F>, at: u32, #[comptime] d: usize) -> Array<F> {
-    let mut point = Array::<F>::new(d);
-    #[unroll]
-    for k in 0..d {
-        point[k] = tree.axes[k * tree.stored as usize + at as usize];
-    }
-    point
+    point_at::<F>(&tree.axes, at, tree.stored, d)
 }
 
 /// Returns the leaf at the end of a descent to the nearer child, or to the first child if both are equally near.

@@ -33,6 +33,7 @@ struct Filling<'a, S> {
     found: &'a Neighbors,
     /// The squared radius; negative if nothing is within.
     radius2: f64,
+    limits: Buffer<f64>,
     /// The index of the excluded point, if it is the same for all queries.
     excluded: u32,
     /// The number of nodes.
@@ -92,11 +93,13 @@ impl<S: Coordinate, const D: usize> Bvh<S, D> {
             row_order,
             only_heavy: false,
         };
+        let radius2 = if wanted.radius >= 0.0 { wanted.radius * wanted.radius } else { -1.0 };
         let filling = Filling {
             queries,
             order: &self.order,
             found,
-            radius2: if wanted.radius >= 0.0 { wanted.radius * wanted.radius } else { -1.0 },
+            radius2,
+            limits: self.limits(client, radius2),
             excluded,
             end: nodes.end() as u32,
             spec,
@@ -107,7 +110,6 @@ impl<S: Coordinate, const D: usize> Bvh<S, D> {
             let find = if by_runs { Self::find_by_runs } else { Self::find_by_walks };
             find(self, client, nodes, &filling)
         });
-        let limits = self.limits(client, filling.radius2);
         for from in (0..found.k).step_by(MAX_K_PER_SEARCH) {
             let (is_first, listed) = (from == 0, from == 0 && doubted.is_some());
             let threads = if listed { n.min(DOUBT_THREADS) } else { n };
@@ -119,7 +121,7 @@ impl<S: Coordinate, const D: usize> Bvh<S, D> {
                     blocks_for(threads),
                     CubeDim::new_1d(THREADS_PER_BLOCK),
                     self.tree(client, nodes),
-                    filling.search(&limits),
+                    filling.search(&filling.limits),
                     doubted.as_ref().unwrap_or(&queries.order).arg(),
                     filling.rows(from),
                     listed,
@@ -140,8 +142,7 @@ impl<S: Coordinate, const D: usize> Bvh<S, D> {
         let doubted = Buffer::filled(client, n + 1, 0);
         let errors = FilteredRadius::<S, D>::errors(&self.space);
         let approx = Buffer::from_slice(client, &filling.approx_limits(errors, S::SAFE_SQUARES.start));
-        let limits = self.limits(client, filling.radius2);
-        self.walk_for(client, nodes, filling, &limits, &approx, &doubted, None);
+        self.walk_for(client, nodes, filling, &filling.limits, &approx, &doubted, None);
         doubted
     }
 
@@ -197,9 +198,7 @@ impl<S: Coordinate, const D: usize> Bvh<S, D> {
         let filters = if n < NEARBY as usize {
             Buffer::from_slice(client, &vec![first_limits[0]; 2 * n])
         } else {
-            Buffer::new(client, 2 * n)
-        };
-        if n >= NEARBY as usize {
+            let filters = Buffer::new(client, 2 * n);
             let (blocks, dim) = spec.warp.blocks(n, SEED_THREADS);
             // SAFETY: the launch contract of this module. There are at least `NEARBY` points, and `filters` has two
             // elements for each.
@@ -215,7 +214,8 @@ impl<S: Coordinate, const D: usize> Bvh<S, D> {
                     spec,
                 );
             }
-        }
+            filters
+        };
         let asked = WalkQueries {
             axes: self.axes.clone(),
             filters,
@@ -225,9 +225,7 @@ impl<S: Coordinate, const D: usize> Bvh<S, D> {
             own_radii: true,
             are_stored: true,
         };
-        let Some(listed) = self.list_runs(client, nodes, &asked, TraversalMode::Nearest) else {
-            return self.find_by_walks(client, nodes, filling);
-        };
+        let listed = self.runs_near(client, nodes, &asked, TraversalMode::Nearest);
         let (blocks, dim) = spec.warp.blocks(n, sweep_threads(spec.k));
         // SAFETY: the launch contract of this module. Runs are within the points of the tree. There are `k` places for
         // each of the `n` points, and `doubted` has `n + 1` elements.

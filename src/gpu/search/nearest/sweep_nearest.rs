@@ -1,7 +1,7 @@
 //! The k nearest points for the queries of a warp at once, from the runs of points near them.
 //!
-//! In: points; for each query a limit beyond which points are not among the nearest (`seeds`); the runs of points
-//! within these limits of each group of 32 queries (`bvh::traverse::runs`). Out: rows of neighbours, and a list of the
+//! In: points, and limits beyond which points are not among the nearest of a query (`seeds`). The runs of points within
+//! these limits of each group of 32 queries are known (`bvh::traverse::runs`). Out: rows of neighbours, and a list of the
 //! points in doubt. For devices with warps.
 //! A warp compares its queries with the points around them in tree order, and then with those of the runs that are near
 //! the boxes around the queries. Each comparison lowers the limits.
