@@ -99,9 +99,9 @@ fn arguments_of(name: &str, arg: &Arg, value: &DeValue<'_>) -> Result<Vec<OsStri
     };
     let text = |value: &DeValue<'_>| match value {
         DeValue::String(text) => Ok(text.to_string()),
+        _ if may_lack_value => Err(format!("{name} must be true, false or a string")),
         DeValue::Float(number) => Ok(number.as_str().to_string()),
         DeValue::Integer(number) if number.radix() == 10 => Ok(number.as_str().to_string()),
-        _ if may_lack_value => Err(format!("{name} must be true, false or a string")),
         _ => Err(format!("{name} must be a string or a number")),
     };
     let argument = |value| {

@@ -109,6 +109,7 @@ fn wrong_files_are_usage_errors() {
         ("config = 'a.toml'\n", "run.toml: line 1: unknown key config"),
         ("eps = [1, 2]\n", "run.toml: line 1: eps must be a single value, not a list"),
         ("open = 1\n", "run.toml: line 1: open must be true or false"),
+        ("report = 3\n", "run.toml: line 1: report must be true, false or a string"),
         ("report = ['a.html', 'b.html']\n", "run.toml: line 1: report must be a single value, not a list"),
         ("eps = true\n", "run.toml: line 1: eps must be a string or a number"),
         ("\neps = 'one'\n", "run.toml: line 2: invalid value 'one' for '--eps <LENGTH>': not a number"),
