@@ -143,17 +143,20 @@ pub(in crate::gpu) fn exact_distance2<F: Float>(
     #[comptime] d: usize,
     #[comptime] periodic: bool,
 ) -> f64 {
-    let zero = f64::new(0.0);
-    let mut sum = zero;
+    let mut sum = f64::new(0.0);
     #[unroll]
     for k in 0..d {
-        let mut gap = (f64::cast_from(point[k]) - f64::cast_from(axes[k * n as usize + at as usize])).abs();
-        if comptime!(periodic) {
-            gap = gap.min((sides[k] - gap).max(zero));
-        }
-        // The `fma` with 0 computes the product alone: compilers may fuse a product with a sum, but cannot fuse an
-        // explicit `fma`.
-        sum += fma(gap, gap, zero);
+        sum += exact_gap2::<F>(point[k], axes[k * n as usize + at as usize], sides[k], periodic);
     }
     sum
+}
+
+/// Returns the square of the distance between two coordinates in `f64`.
+#[cube]
+pub(in crate::gpu) fn exact_gap2<F: Float>(a: F, b: F, side: f64, #[comptime] periodic: bool) -> f64 {
+    let zero = f64::new(0.0);
+    let gap = gap::<f64>(f64::cast_from(a), f64::cast_from(b), side, periodic);
+    // The `fma` with 0 computes the product alone: compilers may fuse a product with a sum, but cannot fuse an explicit
+    // `fma`.
+    fma(gap, gap, zero)
 }

@@ -19,6 +19,7 @@
 //! But a barrier in it would hang. If it indexes an array of its own out of bounds, the access is unchecked, as in
 //! every kernel of cubecl.
 
+pub(in crate::gpu) mod feed;
 pub(in crate::gpu) mod hits;
 pub(in crate::gpu) mod launch;
 pub(in crate::gpu) mod list;

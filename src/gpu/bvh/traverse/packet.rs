@@ -11,7 +11,7 @@ use cubecl::prelude::*;
 use crate::gpu::bvh::traverse::hits::Hits;
 use crate::gpu::bvh::traverse::query_boxes::{QueryBoxes, query_boxes};
 use crate::gpu::bvh::traverse::spec::Tree;
-use crate::gpu::metric::{gap, point_at};
+use crate::gpu::metric::{exact_gap2, gap, point_at};
 use crate::gpu::primitives::warp::{WIDTH, Warp, sync_warp, warp_ballot};
 
 /// Slots of a warp: for the 32 points to be compared next, and for those after them.
@@ -311,19 +311,22 @@ impl<F: Float> Packet<F> {
     }
 
     /// Returns the bits of the first 32 points that are wanted, and within `limit` of the query or within a limit of
-    /// their own.
-    pub fn compare_reaching(&self, point: &Array<F>, limit: F, own_limits: &Array<F>, sides: &Array<F>) -> u32 {
+    /// their own. Each thread of the block has the limit of one point in `own_limits`.
+    pub fn compare_reaching(&self, point: &Array<F>, limit: F, own_limits: &SharedMemory<F>, sides: &Array<F>) -> u32 {
         sync_warp(comptime!(self.warp));
         let mut bits = 0u32.runtime();
-        let begin = self.slot(0) as usize;
+        let (begin, first) = (self.slot(0) as usize, UNIT_POS / WIDTH * WIDTH);
         #[unroll]
         for i in 0..WIDTH {
             let d2 = self.distance2_at(begin + i as usize, point, sides);
-            // Slots after the last point hold garbage.
-            let at = select(i < self.queue[0], self.positions[begin + i as usize], 0u32);
-            bits |= select(d2 <= limit.max(own_limits[at as usize]), comptime!(1u32 << i), 0u32);
+            bits |= select(d2 <= limit.max(own_limits[(first + i) as usize]), comptime!(1u32 << i), 0u32);
         }
         bits & self.wanted[0]
+    }
+
+    /// Returns the number of queued points.
+    pub fn queued(&self) -> u32 {
+        self.queue[0]
     }
 
     /// Returns the position in the tree of one of the first 32 points.
@@ -334,6 +337,22 @@ impl<F: Float> Packet<F> {
     /// Returns the squared distance from the query to one of the first 32 points.
     pub fn distance2(&self, bit: u32, point: &Array<F>, sides: &Array<F>) -> F {
         self.distance2_at(self.slot(bit) as usize, point, sides)
+    }
+
+    /// The same in `f64`, as `metric::exact_distance2`, for the query's coordinates in `f64`.
+    pub fn exact_distance2(&self, bit: u32, point: &Array<f64>, sides: &Array<f64>) -> f64 {
+        let (slot, d) = (self.slot(bit) as usize, comptime!(self.d));
+        let mut sum = f64::new(0.0);
+        #[unroll]
+        for part in 0..comptime!(d.div_ceil(PART)) {
+            let other = self.points[slot + comptime!(part * self.slots)];
+            #[unroll]
+            for k in comptime!(PART * part)..comptime!(d.min(PART * part + PART)) {
+                let coordinate = f64::cast_from(other[comptime!(k % PART)]);
+                sum += exact_gap2::<f64>(point[k], coordinate, sides[k], comptime!(self.periodic));
+            }
+        }
+        sum
     }
 
     fn distance2_at(&self, slot: usize, point: &Array<F>, sides: &Array<F>) -> F {

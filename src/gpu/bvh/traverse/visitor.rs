@@ -21,6 +21,11 @@ pub(in crate::gpu) trait LeafVisitor: Sized + Send + Sync + 'static {
     /// The state of a query.
     type State: CubeType;
 
+    /// `true` if the first limit of a query is that of an inner radius. [`LeafVisitor::on_inner`] takes the points up to
+    /// it, and [`LeafVisitor::on_hits`] those beyond it up to the second limit, of which the visitor decides which are
+    /// within the radius.
+    const HAS_INNER: bool = false;
+
     fn start(input: &Self::Input, output: &mut Self::Output, query: u32) -> Self::State;
     fn __expand_start(
         scope: &mut Scope,
@@ -69,6 +74,10 @@ pub(in crate::gpu) trait LeafVisitor: Sized + Send + Sync + 'static {
     ) {
         take_each::expand::<Self>(scope, state, input, output, hits, spec.uniform);
     }
+
+    /// Takes the number of points up to the inner radius.
+    fn on_inner(_state: &Self::State, _points: u32) {}
+    fn __expand_on_inner(_: &mut Scope, _: Expand<Self::State>, _: NativeExpand<u32>) {}
 
     /// Returns `true` if the query wants more points.
     fn is_open(_state: &Self::State, _input: &Self::Input) -> bool {

@@ -293,7 +293,7 @@ pub(super) fn compare_packet<F: Float, V: LeafVisitor>(
     radius: &Radius<F>,
     #[comptime] spec: WalkSpec,
 ) {
-    let (sure, maybe) = if comptime!(spec.uniform) {
+    let (sure, maybe) = if comptime!(spec.uniform || V::HAS_INNER) {
         packet.compare(point, radius.sure, radius.maybe, &tree.sides)
     } else {
         packet.compare_signs(point, radius.sure, radius.maybe, &tree.sides)
@@ -303,7 +303,8 @@ pub(super) fn compare_packet<F: Float, V: LeafVisitor>(
     }
 }
 
-/// Decides in `f64` about points in `maybe` that are not hits yet, and passes all hits to the visitor.
+/// Decides in `f64` about points in `maybe` that are not hits yet, unless the visitor does, and passes all hits to the
+/// visitor.
 #[cube]
 fn resolve_uncertain<F: Float, V: LeafVisitor>(
     state: &V::State,
@@ -317,7 +318,10 @@ fn resolve_uncertain<F: Float, V: LeafVisitor>(
     #[comptime] spec: WalkSpec,
 ) {
     let mut bits = hits.bits + 0;
-    if maybe != bits {
+    if comptime!(V::HAS_INNER) {
+        V::on_inner(state, bits.count_ones());
+        bits = maybe & !bits;
+    } else if maybe != bits {
         let mut left = Bits::new(maybe & !bits);
         while left.any() {
             let bit = left.pop();

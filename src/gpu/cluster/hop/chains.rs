@@ -21,6 +21,7 @@ use crate::gpu::bvh::{Bvh, Coordinate};
 use crate::gpu::primitives::compact::Compact;
 use crate::gpu::primitives::pointer_jumping::find_roots;
 use crate::gpu::primitives::radix_sort::{Pairs, sort};
+use crate::gpu::primitives::warp::{Warp, warp_min};
 use crate::gpu::search::nearest::{DOUBT_THREADS, Limits, LimitsLaunch, Tally, point_of, walk_exactly, widened};
 
 /// The number of intervals of indices.
@@ -106,7 +107,7 @@ fn hops<R: Runtime, S: Coordinate, const D: usize>(
     let (next, tied) = (Buffer::<u32>::new(client, n), Buffer::<u32>::filled(client, n + 1, 0));
     let asked = WalkQueries { axes: bvh.axes.clone(), filters, radius2: within2, n, own_radii: true, are_stored: true };
     let output = || HopsLaunch::new(next.arg(), tied.arg());
-    bvh.walk_queries::<R, HopToDensest>(client, nodes, &asked, TraversalMode::Each, arg, output);
+    bvh.walk_queries::<R, HopToDensest>(client, nodes, &asked, TraversalMode::EachWarpFirst, arg, output);
     climb_tied::launch::<S, R>(
         client,
         blocks_for(n.min(DOUBT_THREADS)),
@@ -162,6 +163,10 @@ struct Hops {
 struct Best {
     at: RuntimeCell<u32>,
     density: RuntimeCell<f64>,
+    /// `true` if other points are not searched here.
+    is_tied: bool,
+    /// The least density of the group's densest points, rounded as `f32`.
+    least: RuntimeCell<f32>,
 }
 
 /// Finds the densest of the nearest points.
@@ -177,7 +182,25 @@ impl LeafVisitor for HopToDensest {
         Best {
             at: RuntimeCell::<u32>::new(query),
             density: RuntimeCell::<f64>::new(chain_input.density[query as usize]),
+            is_tied: chain_input.is_tied(query),
+            least: RuntimeCell::<f32>::new(0.0),
         }
+    }
+
+    fn skips(state: &Self::State, chain_input: &Self::Input, _hops: &mut Self::Output, position: u32) -> bool {
+        // Densities are in the order of their rounded values, except for ties.
+        f32::cast_from(chain_input.density[position as usize]) < state.least.read()
+    }
+
+    fn after_points(
+        state: &Self::State,
+        _chain_input: &Self::Input,
+        _hops: &mut Self::Output,
+        _is_query: bool,
+        #[comptime] warp: Warp,
+    ) {
+        let densest = f32::cast_from(state.density.read());
+        state.least.store(warp_min::<f32>(select(state.is_tied, f32::new(f32::MAX), densest), warp));
     }
 
     fn on_hit(state: &Self::State, chain_input: &Self::Input, _hops: &mut Self::Output, position: u32) -> bool {
@@ -193,9 +216,9 @@ impl LeafVisitor for HopToDensest {
         false.runtime()
     }
 
-    fn finish(state: &Self::State, chain_input: &Self::Input, hops: &mut Self::Output, query: u32) {
+    fn finish(state: &Self::State, _chain_input: &Self::Input, hops: &mut Self::Output, query: u32) {
         hops.next[query as usize] = state.at.read();
-        if chain_input.is_tied(query) {
+        if state.is_tied {
             let place = hops.tied[0].fetch_add(1) + 1;
             hops.tied[place as usize].store(query);
         }

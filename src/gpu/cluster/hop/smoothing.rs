@@ -234,16 +234,14 @@ impl<F: Float> Sum<F> {
         Sum::<F> { inverse_h, own, high, low, minus_high, minus_low, sums, limit }
     }
 
-    /// Adds the term of another point.
-    fn add(&mut self, kernels: &Kernels<F>, tree: &Tree<F>, point: &Array<F>, other: u32, #[comptime] spec: SumSpec) {
-        let (d, periodic) = comptime!((spec.d, spec.periodic));
+    /// Adds the term of another point, with its squared distance and 1/h.
+    fn add(&mut self, kernels: &Kernels<F>, other: u32, distance2: f64, inverse_h: f64, #[comptime] spec: SumSpec) {
         let zero = f64::new(0.0);
-        let exact = exact_distance2::<F>(&tree.axes, other, tree.stored, point, &tree.exact_sides, d, periodic);
-        let distance = exact.sqrt();
+        let distance = distance2.sqrt();
         let mut term = fma(self.own, spline(fma(distance, self.inverse_h, zero)), zero);
         if comptime!(spec.symmetric) {
-            let inverse_h = kernels.inverse_h[other as usize];
-            term += fma(power(inverse_h, d), spline(fma(distance, inverse_h, zero)), zero);
+            let power = power(inverse_h, comptime!(spec.d));
+            term += fma(power, spline(fma(distance, inverse_h, zero)), zero);
         }
         if comptime!(spec.masses) {
             term = fma(kernels.masses[other as usize], term, zero);
@@ -321,6 +319,7 @@ fn walk_warp<F: Float>(
     let widest = warp_max::<F>(sum.limit, warp);
     // A point whose density is infinite needs no terms.
     let wants = sum.limit >= F::new(0.0);
+    let mut staged = Staged::<F>::new(comptime!(warp.units(BLOCK_THREADS)));
     let mut at = 0u32.runtime();
     let windows = windows::<F>(end, F::new(-1.0), false, warp);
     while at < end {
@@ -344,14 +343,29 @@ fn walk_warp<F: Float>(
                 let limit = larger_reach::<F>(widest, &kernels.reach2, min(first + unit, behind - 1), spec);
                 packet.enqueue_near(tree, first, behind, limit, want);
                 if packet.is_full() {
-                    add_packet::<F>(sum, kernels, tree, point, &packet, spec);
+                    add_packet::<F>(sum, kernels, &mut staged, tree, point, &packet, spec);
                     packet.advance();
                 }
             }
         }
         at = windows.next();
     }
-    add_packet::<F>(sum, kernels, tree, point, &packet, spec);
+    add_packet::<F>(sum, kernels, &mut staged, tree, point, &packet, spec);
+}
+
+/// The kernels of a packet's points, by thread.
+#[derive(CubeType)]
+struct Staged<F: Float> {
+    reach2: SharedMemory<F>,
+    inverse_h: SharedMemory<f64>,
+}
+
+#[cube]
+impl<F: Float> Staged<F> {
+    fn new(#[comptime] units: u32) -> Staged<F> {
+        let units = comptime!(units as usize);
+        Staged::<F> { reach2: SharedMemory::<F>::new(units), inverse_h: SharedMemory::<f64>::new(units) }
+    }
 }
 
 /// Adds the terms of the packet's points.
@@ -359,20 +373,39 @@ fn walk_warp<F: Float>(
 fn add_packet<F: Float>(
     sum: &mut Sum<F>,
     kernels: &Kernels<F>,
+    staged: &mut Staged<F>,
     tree: &Tree<F>,
     point: &Array<F>,
     packet: &Packet<F>,
     #[comptime] spec: SumSpec,
 ) {
+    let (unit, first) = (UNIT_POS % WIDTH, UNIT_POS / WIDTH * WIDTH);
     let mut left = Bits::new(0u32.runtime());
+    let mut exact = Array::<f64>::new(comptime!(spec.d));
+    #[unroll]
+    for k in 0..comptime!(spec.d) {
+        exact[k] = f64::cast_from(point[k]);
+    }
     if comptime!(spec.symmetric) {
-        left.set(packet.compare_reaching(point, sum.limit, &kernels.reach2, &tree.sides));
+        packet.share();
+        if unit < packet.queued() {
+            let at = packet.position(unit) as usize;
+            staged.reach2[UNIT_POS as usize] = kernels.reach2[at];
+            staged.inverse_h[UNIT_POS as usize] = kernels.inverse_h[at];
+        }
+        left.set(packet.compare_reaching(point, sum.limit, &staged.reach2, &tree.sides));
     } else {
         let (near, _) = packet.compare(point, sum.limit, sum.limit, &tree.sides);
         left.set(near);
     }
     while left.any() {
-        sum.add(kernels, tree, point, packet.position(left.pop()), spec);
+        let bit = left.pop();
+        let mut inverse_h = f64::new(0.0);
+        if comptime!(spec.symmetric) {
+            inverse_h = staged.inverse_h[(first + bit) as usize];
+        }
+        let distance2 = packet.exact_distance2(bit, &exact, &tree.exact_sides);
+        sum.add(kernels, packet.position(bit), distance2, inverse_h, spec);
     }
 }
 
@@ -399,7 +432,8 @@ fn walk_thread<F: Float>(
             for other in node.first..tree.links[node.rope as usize][1] {
                 let d2 = distance2::<F>(&tree.axes, other, n, point, &tree.sides, d, periodic);
                 if d2 <= sum.limit_to(kernels, other, spec) {
-                    sum.add(kernels, tree, point, other, spec);
+                    let exact = exact_distance2::<F>(&tree.axes, other, n, point, &tree.exact_sides, d, periodic);
+                    sum.add(kernels, other, exact, kernels.inverse_h[other as usize], spec);
                 }
             }
         }

@@ -37,6 +37,25 @@ pub(super) struct KnnSpec {
     pub only_heavy: bool,
 }
 
+impl KnnSpec {
+    /// A search for the `k` nearest points of each stored point, which is one of them.
+    pub(super) fn of_stored(warp: Warp, d: usize, periodic: bool, k: usize) -> Self {
+        Self {
+            warp,
+            d,
+            periodic,
+            k,
+            is_part: false,
+            is_first: true,
+            are_stored: true,
+            excludes_self: false,
+            excludes_index: false,
+            row_order: RowOrder::Caller,
+            only_heavy: false,
+        }
+    }
+}
+
 /// The stored points, the queries, and the limits of distances.
 #[derive(CubeType, CubeLaunch)]
 pub(super) struct Search<F: Float> {

@@ -4,7 +4,8 @@
 //! Each thread counts the rounded squared distances of its point in a histogram of 64 bins, eight per factor of two.
 //! The last relevant bin is the one that contains the k-th smallest distance so far; points beyond its upper edge are
 //! not searched. The points around the warp are compared first: a coarse histogram of their distances places the
-//! bins. Then the tree is walked as in `approx_search`.
+//! bins. Then the tree is walked as in `approx_search`. For devices without warps, for few points, and for groups near very
+//! many points; `sweep_bracket` serves the others.
 
 #![allow(unsafe_code)] // An unchecked kernel: see the launch contract of `nearest`.
 
@@ -14,9 +15,9 @@ use crate::gpu::bvh::traverse::packet::{LeafRequest, Packet, new_packet};
 use crate::gpu::bvh::traverse::rope_walk::RopeWalk;
 use crate::gpu::bvh::traverse::spec::{MIXED, Tree};
 use crate::gpu::bvh::traverse::windows::windows;
-use crate::gpu::metric::{corners, distance2, exact_distance2, min_distance2};
+use crate::gpu::metric::{corners, distance2, exact_distance2, min_distance2, point_at};
 use crate::gpu::primitives::bits::Bits;
-use crate::gpu::primitives::warp::{WIDTH, Warp, warp_any, warp_max};
+use crate::gpu::primitives::warp::{WIDTH, Warp, sync_warp, warp_any, warp_max};
 use crate::gpu::search::nearest::exact_search::widened;
 use crate::gpu::search::nearest::limits::{ApproxLimits, Limits};
 
@@ -31,9 +32,9 @@ const WORDS: u32 = BINS / 4;
 /// The lowest bit of an `f32` that distinguishes bins: in the coarse histogram, whose 64 bins cover all positive
 /// numbers, and in the fine one.
 const COARSE: u32 = 25;
-const FINE: u32 = 20;
+pub(super) const FINE: u32 = 20;
 /// The bin of infinity in the fine histogram.
-const INFINITE: u32 = 0x7f80_0000 >> FINE;
+pub(super) const INFINITE: u32 = 0x7f80_0000 >> FINE;
 
 /// The parameters for which kernels are compiled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -41,6 +42,8 @@ pub(super) struct BracketSpec {
     pub d: usize,
     pub periodic: bool,
     pub warp: Warp,
+    /// `true` if only some groups of 32 points are searched for.
+    pub only_heavy: bool,
 }
 
 /// The bounds for each position. Negative bounds mean that at least `k` points are copies of this one.
@@ -48,8 +51,8 @@ pub(super) struct BracketSpec {
 pub(super) struct Brackets<F: Float> {
     pub low2: Array<f64>,
     pub high2: Array<f64>,
-    /// The upper bound on rounded squared distances of points within `high2`, stored twice, for both filters of a
-    /// query.
+    /// Two limits of rounded squared distances for each position: points up to the first are certainly nearer than
+    /// `low2`, and points beyond the second are certainly farther than `high2`.
     pub filters: Array<F>,
 }
 
@@ -129,7 +132,7 @@ struct BracketSearch<F: Float> {
 
 /// Returns the bits of a squared distance as `f32`, which increase with the distance.
 #[cube]
-fn bits_of<F: Float>(d2: F) -> u32 {
+pub(super) fn bits_of<F: Float>(d2: F) -> u32 {
     u32::reinterpret(f32::cast_from(d2))
 }
 
@@ -229,27 +232,49 @@ impl<F: Float> BracketSearch<F> {
     }
 }
 
-/// Finds the bounds of each point.
+/// Finds the bounds of each point. If only some groups of 32 points are searched for, `heavy` has their number, followed by
+/// the groups.
 #[cube(launch_unchecked)]
 pub(super) fn bracket<F: Float>(
     tree: &Tree<F>,
     limits: &Limits,
     approx: &ApproxLimits<F>,
     found: &mut Brackets<F>,
+    heavy: &Array<u32>,
     end: u32,
     k: u32,
     #[comptime] spec: BracketSpec,
 ) {
-    let d = comptime!(spec.d);
+    if comptime!(spec.only_heavy) {
+        let warps = CUBE_COUNT as u32 * (CUBE_DIM / WIDTH);
+        let mut at = ABSOLUTE_POS as u32 / WIDTH;
+        while at < heavy[0] {
+            let unit = heavy[at as usize + 1] * WIDTH + UNIT_POS % WIDTH;
+            bracket_one::<F>(tree, limits, approx, found, unit, end, k, spec);
+            sync_warp(comptime!(spec.warp));
+            at += warps;
+        }
+    } else {
+        bracket_one::<F>(tree, limits, approx, found, ABSOLUTE_POS as u32, end, k, spec);
+    }
+}
+
+/// Finds the bounds of the point of a thread, or takes part in the votes of its warp.
+#[cube]
+fn bracket_one<F: Float>(
+    tree: &Tree<F>,
+    limits: &Limits,
+    approx: &ApproxLimits<F>,
+    found: &mut Brackets<F>,
+    unit: u32,
+    end: u32,
+    k: u32,
+    #[comptime] spec: BracketSpec,
+) {
     let n = tree.stored;
-    let unit = ABSOLUTE_POS as u32;
     // All threads of a warp must take part in votes, so surplus threads repeat the last query.
     let query = min(unit, n - 1);
-    let mut point = Array::<F>::new(d);
-    #[unroll]
-    for axis in 0..d {
-        point[axis] = tree.axes[axis * n as usize + query as usize];
-    }
+    let point = point_at::<F>(&tree.axes, query, n, comptime!(spec.d));
     let mut search = BracketSearch::<F> {
         histogram: Histogram::new(comptime!(spec.warp.units(BLOCK_THREADS))),
         limit: Array::<F>::new(1usize),
@@ -369,25 +394,36 @@ fn walk_thread<F: Float>(
 /// Writes the bounds of a point.
 #[cube]
 fn write<F: Float>(search: &BracketSearch<F>, limits: &Limits, found: &mut Brackets<F>) {
-    let at = search.query as usize;
     if search.limit[0] < F::new(0.0) {
-        let none = f64::new(-1.0);
-        found.low2[at] = none;
-        found.high2[at] = none;
-        found.filters[2 * at] = F::new(-1.0);
-        found.filters[2 * at + 1] = F::new(-1.0);
+        found.write_none(search.query);
     } else {
         let last = search.histogram.last();
-        let mut low2 = f64::cast_from(f32::reinterpret(min(last, INFINITE) << FINE));
-        if search.histogram.is_first() {
-            low2 = f64::new(0.0);
-        }
-        let low2 = limits.at_least(low2, comptime!(search.spec.periodic));
-        let high2 = limits.at_most(f64::cast_from(edge(last)), comptime!(search.spec.periodic));
-        let filter = widened::<F>(high2, limits);
-        found.low2[at] = low2;
-        found.high2[at] = high2;
-        found.filters[2 * at] = filter;
-        found.filters[2 * at + 1] = filter;
+        let low = select(search.histogram.is_first(), 0u32, min(last, INFINITE) << FINE);
+        let high = min(last + 1, INFINITE) << FINE;
+        found.write(search.query, low, high, limits, comptime!(search.spec.periodic));
+    }
+}
+
+#[cube]
+impl<F: Float> Brackets<F> {
+    /// Notes that enough points are copies of a point.
+    pub fn write_none(&mut self, at: u32) {
+        let (at, none) = (at as usize, f64::new(-1.0));
+        self.low2[at] = none;
+        self.high2[at] = none;
+        self.filters[2 * at] = F::new(-1.0);
+        self.filters[2 * at + 1] = F::new(-1.0);
+    }
+
+    /// Writes bounds that are given as the bits of rounded squared distances.
+    pub fn write(&mut self, at: u32, low: u32, high: u32, limits: &Limits, #[comptime] periodic: bool) {
+        let at = at as usize;
+        let low2 = limits.at_least(f64::cast_from(f32::reinterpret(low)), periodic);
+        let high2 = limits.at_most(f64::cast_from(f32::reinterpret(high)), periodic);
+        self.low2[at] = low2;
+        self.high2[at] = high2;
+        // Its margin is larger than the error of distances, so points at the bound are beyond.
+        self.filters[2 * at] = limits.sure::<F>(low2, periodic);
+        self.filters[2 * at + 1] = widened::<F>(high2, limits);
     }
 }

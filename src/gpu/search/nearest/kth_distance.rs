@@ -2,10 +2,10 @@
 //! `search::nearest::kth_distance`.
 //!
 //! In: a tree, and `k`. Out: squared distances in tree order.
-//! First `bracket` computes bounds. A second walk computes the squared distances within the upper bound in `f64`.
-//! Those below the lower bound are counted. The others, usually a handful, are kept, and the k-th is found among
-//! them. If there are too many, as in lattices, the bounds are narrowed. Each further walk
-//! counts squared distances in 32 intervals between the bounds, and continues in the one that contains the k-th.
+//! First `sweep_bracket` or `bracket` computes bounds. Then points below the lower bound are counted. The squared
+//! distances between the bounds, usually a handful, are computed in `f64` and kept, and the k-th is found among them. If
+//! there are too many, as in lattices, the bounds are narrowed. Each further walk counts squared distances in 32 intervals
+//! between the bounds, and continues in the one that contains the k-th.
 //! Cost: two walks to some 2k points each; some 40 bytes per point while it runs.
 
 #![allow(unsafe_code)] // An unchecked kernel: see the launch contract of `nearest`.
@@ -16,18 +16,22 @@ use crate::geometry::FilteredRadius;
 use crate::gpu::buffer::{Buffer, THREADS_PER_BLOCK, blocks_for};
 use crate::gpu::bvh::ropes::Nodes;
 use crate::gpu::bvh::traverse::hits::Hits;
+use crate::gpu::bvh::traverse::launch::{HEAVY_THREADS, takes_runs};
 use crate::gpu::bvh::traverse::queries::WalkQueries;
 use crate::gpu::bvh::traverse::spec::{TraversalMode, Tree, WalkSpec};
 use crate::gpu::bvh::traverse::visitor::LeafVisitor;
 use crate::gpu::bvh::{Bvh, Coordinate};
-use crate::gpu::metric::{distance2, exact_distance2};
+use crate::gpu::metric::exact_distance2;
 use crate::gpu::primitives::bits::Bits;
 use crate::gpu::primitives::warp::Warp;
 use crate::gpu::search::nearest::DOUBT_THREADS;
+use crate::gpu::search::nearest::arguments::{KnnSpec, QueriesLaunch, SearchLaunch};
 use crate::gpu::search::nearest::bracket::{BLOCK_THREADS, BracketSpec, BracketsLaunch, bracket};
 use crate::gpu::search::nearest::exact_search::widened;
 use crate::gpu::search::nearest::exact_walk::{Tally, point_of, walk_exactly};
 use crate::gpu::search::nearest::limits::{ApproxLimitsLaunch, Limits, LimitsLaunch};
+use crate::gpu::search::nearest::seeds::{parts, seeds};
+use crate::gpu::search::nearest::sweep_bracket::{SWEEP_THREADS, sweep_bracket};
 
 /// The largest `k`, which is less than the number of points that `bracket` compares first.
 pub(in crate::gpu) const MAX_KTH: usize = 129;
@@ -54,29 +58,15 @@ pub(in crate::gpu) fn kth_distances2<R: Runtime, S: Coordinate, const D: usize>(
     let squares = S::SAFE_SQUARES.start.max(1e-30)..S::SAFE_SQUARES.end.min(1e30);
     let limits = [f64::INFINITY, 1.0 - relative, absolute, squares.start, f64::INFINITY, squares.end];
     let limits = Buffer::from_slice(client, &limits);
-    let approx = [0.0, (1.0 - relative).powi(-6), 2.0 * absolute, squares.start, f64::INFINITY].map(S::from_f64);
+    let approx =
+        [f64::INFINITY, (1.0 - relative).powi(-6), 2.0 * absolute, squares.start, f64::INFINITY].map(S::from_f64);
     let approx = Buffer::from_slice(client, &approx);
     let (low2, high2) = (Buffer::<f64>::new(client, n), Buffer::<f64>::new(client, n));
     let filters = Buffer::<S>::new(client, 2 * n);
-    let (warp, end, k) = (Warp::new(client).apart(), nodes.end() as u32, k as u32);
-    let (blocks, dim) = warp.blocks(n, BLOCK_THREADS);
-    let tree = || bvh.tree(client, nodes);
-    // SAFETY: the launch contract of `nearest`. `low2` and `high2` have an element and `filters` two for each of the
-    // `n` points.
-    unsafe {
-        bracket::launch_unchecked::<S, R>(
-            client,
-            blocks,
-            dim,
-            tree(),
-            LimitsLaunch::new(limits.arg()),
-            ApproxLimitsLaunch::new(approx.arg()),
-            BracketsLaunch::new(low2.arg(), high2.arg(), filters.arg()),
-            end,
-            k,
-            BracketSpec { d: D, periodic, warp },
-        );
-    }
+    let (end, tree) = (nodes.end() as u32, || bvh.tree(client, nodes));
+    let brackets = || BracketsLaunch::new(low2.arg(), high2.arg(), filters.arg());
+    find_brackets(client, bvh, nodes, k, &limits, &approx, brackets);
+    let k = k as u32;
     let (radius2, doubted) = (Buffer::<f64>::new(client, n), Buffer::<u32>::filled(client, n + 1, 0));
     let asked =
         WalkQueries { axes: bvh.axes.clone(), filters, radius2: high2.clone(), n, own_radii: true, are_stored: true };
@@ -96,6 +86,72 @@ pub(in crate::gpu) fn kth_distances2<R: Runtime, S: Coordinate, const D: usize>(
         periodic,
     );
     radius2
+}
+
+/// Finds bounds on the k-th distances of all points.
+fn find_brackets<R: Runtime, S: Coordinate, const D: usize>(
+    client: &ComputeClient<R>,
+    bvh: &Bvh<S, D>,
+    nodes: &Nodes<S>,
+    k: usize,
+    limits: &Buffer<f64>,
+    approx: &Buffer<S>,
+    brackets: impl Fn() -> BracketsLaunch<S, R>,
+) {
+    let (n, warp, end) = (bvh.len(), Warp::new(client).apart(), nodes.end() as u32);
+    let (tree, approx) = (|| bvh.tree(client, nodes), || ApproxLimitsLaunch::new(approx.arg()));
+    let limits_arg = || LimitsLaunch::new(limits.arg());
+    let spec = BracketSpec { d: D, periodic: bvh.space.period().is_some(), warp, only_heavy: false };
+    let listed = takes_runs(warp, n).then(|| {
+        let queries = QueriesLaunch::new(bvh.axes.arg(), bvh.order.arg(), n as u32);
+        let search = SearchLaunch::new(bvh.order.arg(), queries, limits_arg(), end, u32::MAX);
+        let knn_spec = KnnSpec::of_stored(warp, D, spec.periodic, k);
+        let filters = seeds::<S, R>(client, tree(), search, approx(), n, S::from_f64(f64::INFINITY), knn_spec);
+        // The radii decide nothing here.
+        let radius2 = limits.clone();
+        let asked = WalkQueries { axes: bvh.axes.clone(), filters, radius2, n, own_radii: true, are_stored: true };
+        let listed = bvh.runs_near(client, nodes, &asked, TraversalMode::Nearest);
+        let (blocks, dim) = warp.blocks(n, SWEEP_THREADS);
+        // SAFETY: the launch contract of `nearest`. Runs are within the points of the tree, and there are a bracket and
+        // two filters for each of the `n` points.
+        unsafe {
+            sweep_bracket::launch_unchecked::<S, R>(
+                client,
+                blocks,
+                dim,
+                tree(),
+                limits_arg(),
+                approx(),
+                asked.filters.arg(),
+                listed.groups(),
+                listed.runs(),
+                brackets(),
+                k as u32,
+                parts(k),
+                spec,
+            );
+        }
+        listed
+    });
+    let threads = if listed.is_some() { n.min(HEAVY_THREADS) } else { n };
+    let (blocks, dim) = warp.blocks(threads, BLOCK_THREADS);
+    // SAFETY: the launch contract of `nearest`. There is a bracket for each of the `n` points. Heavy groups are groups of
+    // these; without runs, their list is not read.
+    unsafe {
+        bracket::launch_unchecked::<S, R>(
+            client,
+            blocks,
+            dim,
+            tree(),
+            limits_arg(),
+            approx(),
+            brackets(),
+            listed.as_ref().map_or(&bvh.order, |listed| &listed.heavy).arg(),
+            end,
+            k as u32,
+            BracketSpec { only_heavy: listed.is_some(), ..spec },
+        );
+    }
 }
 
 /// Bounds on the squared distance of the k-th nearest neighbour.
@@ -129,6 +185,7 @@ struct KeepClose;
 
 #[cube]
 impl LeafVisitor for KeepClose {
+    const HAS_INNER: bool = true;
     type Input = KthBounds;
     type Output = KthOutput;
     type State = Close;
@@ -144,9 +201,13 @@ impl LeafVisitor for KeepClose {
         }
     }
 
+    fn on_inner(state: &Self::State, points: u32) {
+        state.below.store(state.below.read() + points);
+    }
+
     fn on_hits<F: Float>(
         state: &Self::State,
-        bounds: &Self::Input,
+        _bounds: &Self::Input,
         _found: &mut Self::Output,
         tree: &Tree<F>,
         point: &Array<F>,
@@ -154,15 +215,10 @@ impl LeafVisitor for KeepClose {
         #[comptime] spec: WalkSpec,
     ) {
         let (d, periodic) = comptime!((spec.d, spec.periodic));
-        // Its margin is larger than the error of distances, so points at the bound are beyond.
-        let surely_below = bounds.limits.sure::<F>(state.low2, periodic);
         let mut left = Bits::new(hits.bits);
         while left.any() {
             let at = hits.position(left.pop());
-            let mut exact = f64::new(-1.0);
-            if distance2::<F>(&tree.axes, at, tree.stored, point, &tree.sides, d, periodic) > surely_below {
-                exact = exact_distance2::<F>(&tree.axes, at, tree.stored, point, &tree.exact_sides, d, periodic);
-            }
+            let exact = exact_distance2::<F>(&tree.axes, at, tree.stored, point, &tree.exact_sides, d, periodic);
             if exact < state.low2 {
                 state.below.store(state.below.read() + 1);
             } else if exact <= state.high2 {

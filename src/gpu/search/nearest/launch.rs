@@ -19,7 +19,7 @@ use crate::gpu::search::nearest::arguments::{KnnSpec, NeighborRowsLaunch, Querie
 use crate::gpu::search::nearest::exact_search::find_exactly;
 use crate::gpu::search::nearest::limits::{ApproxLimitsLaunch, LimitsLaunch};
 use crate::gpu::search::nearest::rows::Neighbors;
-use crate::gpu::search::nearest::seeds::{NEARBY, SEED_THREADS, seed_limits};
+use crate::gpu::search::nearest::seeds::seeds;
 use crate::gpu::search::nearest::sweep_nearest::{shared_bytes, sweep_nearest, sweep_threads};
 use crate::gpu::search::nearest::{DOUBT_THREADS, MAX_K_PER_SEARCH};
 use crate::gpu::search::query_points::QueryPoints;
@@ -195,27 +195,9 @@ impl<S: Coordinate, const D: usize> Bvh<S, D> {
         let approx = Buffer::from_slice(client, &first_limits);
         let limits = [filling.radius2, 1.0 - errors[0], absolute, squares.start, f64::INFINITY, squares.end];
         let limits = Buffer::from_slice(client, &limits);
-        let filters = if n < NEARBY as usize {
-            Buffer::from_slice(client, &vec![first_limits[0]; 2 * n])
-        } else {
-            let filters = Buffer::new(client, 2 * n);
-            let (blocks, dim) = spec.warp.blocks(n, SEED_THREADS);
-            // SAFETY: the launch contract of this module. There are at least `NEARBY` points, and `filters` has two
-            // elements for each.
-            unsafe {
-                seed_limits::launch_unchecked::<S, _>(
-                    client,
-                    blocks,
-                    dim,
-                    self.tree(client, nodes),
-                    filling.search(&limits),
-                    ApproxLimitsLaunch::new(approx.arg()),
-                    filters.arg(),
-                    spec,
-                );
-            }
-            filters
-        };
+        let approx_arg = ApproxLimitsLaunch::new(approx.arg());
+        let tree = self.tree(client, nodes);
+        let filters = seeds::<S, R>(client, tree, filling.search(&limits), approx_arg, n, first_limits[0], spec);
         let asked = WalkQueries {
             axes: self.axes.clone(),
             filters,

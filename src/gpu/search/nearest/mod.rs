@@ -29,6 +29,7 @@ mod launch;
 mod limits;
 mod rows;
 mod seeds;
+mod sweep_bracket;
 mod sweep_nearest;
 
 use cubecl::prelude::*;

@@ -16,13 +16,14 @@
 
 use cubecl::prelude::*;
 
+use crate::gpu::bvh::traverse::feed::Feed;
 use crate::gpu::bvh::traverse::packet::{Packet, packet_around};
 use crate::gpu::bvh::traverse::query_boxes::{limits_by_box, load_boxes};
-use crate::gpu::bvh::traverse::runs::{Groups, RUNS, Runs, limits_of};
+use crate::gpu::bvh::traverse::runs::{Groups, Runs, limits_of};
 use crate::gpu::bvh::traverse::spec::Tree;
 use crate::gpu::metric::exact_distance2;
 use crate::gpu::primitives::bits::Bits;
-use crate::gpu::primitives::warp::{WIDTH, Warp, sync_warp};
+use crate::gpu::primitives::warp::{WIDTH, Warp, sync_warp, warp_any};
 use crate::gpu::search::nearest::arguments::{KnnSpec, NeighborRows, Search};
 use crate::gpu::search::nearest::exact_search::widened;
 use crate::gpu::search::nearest::limits::ApproxLimits;
@@ -100,40 +101,17 @@ pub(super) fn sweep_nearest<F: Float>(
     if has_group {
         count = runs.counts[group as usize];
     }
-    if count > 0 {
-        // The points around the warp come first, because they lower the limits most.
-        let begin = max(group * WIDTH, WIDTH) - WIDTH;
-        let end = min(group * WIDTH + 2 * WIDTH, n);
-        let mut first = begin + 0;
-        while first < end {
-            packet.enqueue_all(tree, first, min(end - first, WIDTH));
-            nearest.take::<F>(&packet, &mut limit, tree, search, &point, query, spec);
-            nearest.lower::<F>(&mut limit, approx, comptime!(spec.periodic));
-            packet.advance();
-            first += WIDTH;
-        }
-        limits_by_box::<F>(is_in_first, limit[0], &mut limits, warp);
-        for run in 0..count {
-            let range = runs.ranges[(group * RUNS + run) as usize];
-            let (mut first, behind) = (range[0], range[1]);
-            while first < behind {
-                // The points from `begin` to `end` were the first ones.
-                first = select(first >= begin && first < end, end, first);
-                let stop = select(first < begin, min(behind, begin), behind);
-                if first < stop {
-                    packet.enqueue_swept(tree, first, stop, &limits, true.runtime(), false);
-                    if packet.is_full() {
-                        nearest.take::<F>(&packet, &mut limit, tree, search, &point, query, spec);
-                        nearest.lower::<F>(&mut limit, approx, comptime!(spec.periodic));
-                        packet.advance();
-                        limits_by_box::<F>(is_in_first, limit[0], &mut limits, warp);
-                    }
-                }
-                first += WIDTH;
-            }
-        }
-        packet.want_queued();
+    let mut feed = Feed::new(group, count, n);
+    let mut goes_on = count > 0;
+    while goes_on {
+        goes_on = feed.fill::<F>(&mut packet, tree, runs, &limits);
+        let before = limit[0];
         nearest.take::<F>(&packet, &mut limit, tree, search, &point, query, spec);
+        nearest.lower::<F>(&mut limit, approx, comptime!(spec.periodic));
+        packet.advance();
+        if warp_any(limit[0] < before, warp) {
+            limits_by_box::<F>(is_in_first, limit[0], &mut limits, warp);
+        }
     }
     // A heavy group has no runs. A group without a limit has none either, and empty rows.
     if has_group && (count > 0 || limits[0].max(limits[1]) < F::new(0.0)) {
