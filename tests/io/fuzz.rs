@@ -7,7 +7,7 @@ use common::random::Random;
 use ropewalk_io::{ReadOptions, read};
 
 /// The default number of files per reader.
-const FEW: u64 = 1500;
+const FEW: u64 = 750;
 /// Characters that occur in tables and headers.
 const TEXT: &[u8] = b"09.,;-+eE \t\r\n\"'#:[]{}!&*";
 
