@@ -74,7 +74,7 @@ fn check_size<const D: usize>(n: usize) -> Result<()> {
 ///
 /// # Cost
 /// Memory, by the sizes of its buffers: for points of three `f32`, some 45 bytes per point during construction,
-/// including the points, and 20 afterwards. On CUDA, searches for a million points or more keep another 1.5 bytes
+/// including the points, and 20 afterwards. On CUDA, searches for 786,432 points or more keep another 1.5 bytes
 /// per point with the tree. While they run, they use 8 bytes per query, for nearest neighbours some 21.
 #[derive(Clone, Debug)]
 pub struct Bvh<S, const D: usize> {

@@ -29,8 +29,8 @@ use crate::gpu::warp_choice::WarpChoice;
 pub(in crate::gpu) const HEAVY_THREADS: usize = 1 << 18;
 
 /// The minimum number of queries for which runs are listed. With fewer, one thread for 32 queries leaves most of a
-/// device idle.
-const LEAST_QUERIES: usize = 1 << 20;
+/// device idle (`benches/GPU_RUNS.md`).
+const LEAST_QUERIES: usize = 3 << 18;
 
 /// Returns `true` if runs are listed for `n` queries.
 pub(in crate::gpu) fn takes_runs(warp: Warp, n: usize) -> bool {
@@ -148,6 +148,8 @@ impl<S: Coordinate, const D: usize> Bvh<S, D> {
         output: impl Fn() -> <V::Output as LaunchArg>::RuntimeArg<R>,
     ) {
         let spec = self.walk_spec::<R, V>(client, asked, mode);
+        // The first limit would be taken for that of the radius.
+        debug_assert!(!V::HAS_INNER || !(spec.whole || spec.uniform));
         if let Some(listed) = listed {
             let (blocks, dim) = spec.warp.blocks(asked.n, block_units(THREADS_PER_BLOCK, D));
             // SAFETY: the launch contract of `traverse`. Runs are within the points of the tree.

@@ -311,7 +311,7 @@ impl<F: Float> Packet<F> {
     }
 
     /// Returns the bits of the first 32 points that are wanted, and within `limit` of the query or within a limit of
-    /// their own. Each thread of the block has the limit of one point in `own_limits`.
+    /// their own. `own_limits` has the limit of the i-th point at the place of the warp's i-th thread.
     pub fn compare_reaching(&self, point: &Array<F>, limit: F, own_limits: &SharedMemory<F>, sides: &Array<F>) -> u32 {
         sync_warp(comptime!(self.warp));
         let mut bits = 0u32.runtime();

@@ -31,13 +31,14 @@ const HEAVY: u32 = 8192;
 /// the larger ones are equally fast (`benches/GPU_RUNS.md`).
 const HEAVY_NEAREST: u32 = 1 << 16;
 
-/// The same for emulated warps, so that tests have heavy groups.
-const EMULATED_HEAVY: u32 = 256;
-
 /// The number of points between runs that become one above which a group is heavy.
 const HEAVY_GAPS: u32 = 4096;
 
-/// No position: a run that has not begun.
+/// Both for emulated warps, so that tests have heavy groups.
+const EMULATED_HEAVY: u32 = 256;
+const EMULATED_GAPS: u32 = 64;
+
+/// No number: the position of a run that has not begun, and the number of runs of a heavy group.
 const NONE: u32 = u32::MAX;
 
 /// The groups of queries: their boxes, and the largest squared radius of the queries in each box, or the two limits of
@@ -53,10 +54,24 @@ pub(in crate::gpu) struct Groups<F: Float> {
 pub(in crate::gpu) struct Runs {
     /// The first position of each run, and the position behind it: [`RUNS`] for each group.
     pub ranges: Vec2<u32>,
-    /// The number of runs of each group; none if it is heavy.
-    pub counts: Array<u32>,
+    /// The number of runs of each group, or [`NONE`] if it is heavy.
+    counts: Array<u32>,
     /// The number of heavy groups, followed by these groups.
     pub heavy: Array<Atomic<u32>>,
+}
+
+#[cube]
+impl Runs {
+    /// Returns the number of runs of a group; 0 if it is heavy.
+    pub fn count(&self, group: u32) -> u32 {
+        let count = self.counts[group as usize];
+        select(count == NONE, 0u32, count)
+    }
+
+    /// Returns `true` if the queries of a group walk by themselves, and are not to be swept.
+    pub fn is_heavy(&self, group: u32) -> bool {
+        self.counts[group as usize] == NONE
+    }
 }
 
 /// The buffers of groups and runs.
@@ -85,7 +100,11 @@ fn heavy_limit(mode: TraversalMode, warp: Warp) -> u32 {
         TraversalMode::Nearest => HEAVY_NEAREST,
         _ => HEAVY,
     };
-    if matches!(warp, Warp::Emulated { .. }) { EMULATED_HEAVY } else { limit }
+    if is_emulated(warp) { EMULATED_HEAVY } else { limit }
+}
+
+fn is_emulated(warp: Warp) -> bool {
+    matches!(warp, Warp::Emulated { .. })
 }
 
 /// Lists the runs of all groups of queries, which have these boxes around them.
@@ -133,6 +152,7 @@ pub(in crate::gpu) fn list_runs<S: Coordinate, R: Runtime>(
             groups as u32,
             end,
             heavy_limit(mode, spec.warp),
+            if is_emulated(spec.warp) { EMULATED_GAPS } else { HEAVY_GAPS },
             spec,
         );
     }
@@ -196,6 +216,7 @@ fn walk_groups<F: Float>(
     n_groups: u32,
     end: u32,
     heavy_limit: u32,
+    heavy_gaps: u32,
     #[comptime] spec: WalkSpec,
 ) {
     let group = ABSOLUTE_POS as u32;
@@ -238,10 +259,10 @@ fn walk_groups<F: Float>(
         if building.state[0] != NONE {
             building.end_run(&mut runs.ranges, tree.stored);
         }
-        if building.state[2] > heavy_limit || building.state[3] > HEAVY_GAPS {
+        if building.state[2] > heavy_limit || building.state[3] > heavy_gaps {
             let place = runs.heavy[0].fetch_add(1u32);
             runs.heavy[place as usize + 1].store(group);
-            building.state[1] = 0;
+            building.state[1] = NONE;
         }
         runs.counts[group as usize] = building.state[1];
     }

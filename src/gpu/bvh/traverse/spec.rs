@@ -30,8 +30,8 @@ pub(in crate::gpu) struct Tree<F: Float> {
 pub(in crate::gpu) struct Queries<F: Float> {
     /// Centres, axis by axis.
     pub axes: Array<F>,
-    /// Squared radii, once or for each query: points up to the first are certainly within, and points beyond the
-    /// second are certainly not.
+    /// Squared radii, once or for each query: points up to the first are certainly within (or within an inner radius; see
+    /// `LeafVisitor::HAS_INNER`), and points beyond the second are certainly not.
     pub filters: Array<F>,
     /// The exact squared radius, which decides between the two.
     pub radius2: Array<f64>,

@@ -43,40 +43,43 @@ pub(in crate::gpu) fn sweep<F: Float, V: LeafVisitor>(
     let boxes = load_boxes::<F>(&groups.boxes, group, d, comptime!(spec.periodic));
     let limits = limits_of::<F>(groups, group, comptime!(spec.own_radii));
     let mut packet = packet_around::<F>(boxes, comptime!(warp.units(block_units(THREADS_PER_BLOCK, d))), warp);
-    if comptime!(spec.warp_first || spec.half) {
-        let first = group * WIDTH;
-        let behind = min(first + WIDTH, n);
-        packet.enqueue_all(tree, first, behind - first);
-        if comptime!(spec.half) {
-            // Two shifts, because a shift by 32 would shift by 0.
-            packet.want_only((!0u32 << (query - first)) << 1);
-        } else {
-            packet.exclude(first, behind);
-        }
-        compare_packet::<F, V>(&state, input, output, tree, &point, &packet, &radius, spec);
-        packet.advance();
-    }
-    V::after_points(&state, input, output, unit < n, warp);
-    let count = runs.counts[group as usize];
-    let mut run = 0u32.runtime();
-    while run < count && warp_any(unit < n && V::is_open(&state, input), warp) {
-        let range = runs.ranges[(group * RUNS + run) as usize];
-        let (mut first, behind) = (range[0], range[1]);
-        while first < behind {
-            let wanted = !V::skips(&state, input, output, min(first + UNIT_POS % WIDTH, behind - 1));
-            packet.enqueue_swept(tree, first, behind, &limits, wanted, comptime!(spec.warp_first));
-            if packet.is_full() {
-                compare_packet::<F, V>(&state, input, output, tree, &point, &packet, &radius, spec);
-                packet.advance();
-                V::after_points(&state, input, output, unit < n, warp);
+    // Walks visit the points of a heavy group, and finish its queries.
+    if !runs.is_heavy(group) {
+        if comptime!(spec.warp_first || spec.half) {
+            let first = group * WIDTH;
+            let behind = min(first + WIDTH, n);
+            packet.enqueue_all(tree, first, behind - first);
+            if comptime!(spec.half) {
+                // Two shifts, because a shift by 32 would shift by 0.
+                packet.want_only((!0u32 << (query - first)) << 1);
+            } else {
+                packet.exclude(first, behind);
             }
-            first += WIDTH;
+            compare_packet::<F, V>(&state, input, output, tree, &point, &packet, &radius, spec);
+            packet.advance();
         }
-        run += 1;
-    }
-    packet.want_queued();
-    compare_packet::<F, V>(&state, input, output, tree, &point, &packet, &radius, spec);
-    if unit < n {
-        V::finish(&state, input, output, query);
+        V::after_points(&state, input, output, unit < n, warp);
+        let count = runs.count(group);
+        let mut run = 0u32.runtime();
+        while run < count && warp_any(unit < n && V::is_open(&state, input), warp) {
+            let range = runs.ranges[(group * RUNS + run) as usize];
+            let (mut first, behind) = (range[0], range[1]);
+            while first < behind {
+                let wanted = !V::skips(&state, input, output, min(first + UNIT_POS % WIDTH, behind - 1));
+                packet.enqueue_swept(tree, first, behind, &limits, wanted, comptime!(spec.warp_first));
+                if packet.is_full() {
+                    compare_packet::<F, V>(&state, input, output, tree, &point, &packet, &radius, spec);
+                    packet.advance();
+                    V::after_points(&state, input, output, unit < n, warp);
+                }
+                first += WIDTH;
+            }
+            run += 1;
+        }
+        packet.want_queued();
+        compare_packet::<F, V>(&state, input, output, tree, &point, &packet, &radius, spec);
+        if unit < n {
+            V::finish(&state, input, output, query);
+        }
     }
 }

@@ -90,7 +90,7 @@ pub(in crate::gpu) fn sweep_rows<F: Float>(
     let limits = limits_of::<F>(groups, group, comptime!(spec.own_radii));
     let unit = UNIT_POS % WIDTH;
     let mut run = 0u32.runtime();
-    let mut count = runs.counts[group as usize];
+    let mut count = runs.count(group);
     if is_surplus {
         count = 0;
     }

@@ -3,7 +3,8 @@
 //! In: densities in tree order, and the distance of the `n_hop` nearest points. Out: the peak that each particle
 //! reaches, and the numbered chains.
 //!
-//! A traversal visits the points nearer than the last of the nearest. If ties decide which points are the nearest,
+//! A traversal visits the points nearer than the last of the nearest, without those that are less dense than the densest
+//! so far of each point of a group. If ties decide which points are the nearest,
 //! `radius2` is negative, and the tied points of the lowest indices are needed. They are found as the k-th distance
 //! is: by counts of indices in 32 intervals, one of which contains the last index.
 

@@ -399,8 +399,9 @@ fn write<F: Float>(search: &BracketSearch<F>, limits: &Limits, found: &mut Brack
     } else {
         let last = search.histogram.last();
         let low = select(search.histogram.is_first(), 0u32, min(last, INFINITE) << FINE);
-        let high = min(last + 1, INFINITE) << FINE;
-        found.write(search.query, low, high, limits, comptime!(search.spec.periodic));
+        let high = u32::reinterpret(edge(last));
+        let bound = f64::cast_from(search.limit[0]);
+        found.write(search.query, low, high, bound, limits, comptime!(search.spec.periodic));
     }
 }
 
@@ -415,11 +416,12 @@ impl<F: Float> Brackets<F> {
         self.filters[2 * at + 1] = F::new(-1.0);
     }
 
-    /// Writes bounds that are given as the bits of rounded squared distances.
-    pub fn write(&mut self, at: u32, low: u32, high: u32, limits: &Limits, #[comptime] periodic: bool) {
+    /// Writes bounds that are given as the bits of rounded squared distances. `bound` is another upper bound, which is
+    /// finite where squared distances exceed `f32`.
+    pub fn write(&mut self, at: u32, low: u32, high: u32, bound: f64, limits: &Limits, #[comptime] periodic: bool) {
         let at = at as usize;
         let low2 = limits.at_least(f64::cast_from(f32::reinterpret(low)), periodic);
-        let high2 = limits.at_most(f64::cast_from(f32::reinterpret(high)), periodic);
+        let high2 = limits.at_most(f64::cast_from(f32::reinterpret(high)).min(bound), periodic);
         self.low2[at] = low2;
         self.high2[at] = high2;
         // Its margin is larger than the error of distances, so points at the bound are beyond.

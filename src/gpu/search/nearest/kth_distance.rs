@@ -6,7 +6,7 @@
 //! distances between the bounds, usually a handful, are computed in `f64` and kept, and the k-th is found among them. If
 //! there are too many, as in lattices, the bounds are narrowed. Each further walk counts squared distances in 32 intervals
 //! between the bounds, and continues in the one that contains the k-th.
-//! Cost: two walks to some 2k points each; some 40 bytes per point while it runs.
+//! Cost: two walks to some 2k points each; some 45 bytes per point while it runs (56 for `f64`).
 
 #![allow(unsafe_code)] // An unchecked kernel: see the launch contract of `nearest`.
 
@@ -33,7 +33,7 @@ use crate::gpu::search::nearest::limits::{ApproxLimitsLaunch, Limits, LimitsLaun
 use crate::gpu::search::nearest::seeds::{parts, seeds};
 use crate::gpu::search::nearest::sweep_bracket::{SWEEP_THREADS, sweep_bracket};
 
-/// The largest `k`, which is less than the number of points that `bracket` compares first.
+/// The largest `k`, which is less than the numbers of points that `bracket` and `seeds` compare first.
 pub(in crate::gpu) const MAX_KTH: usize = 129;
 /// The maximum number of squared distances between the bounds that are kept.
 const MAX_KEPT: usize = 32;

@@ -6,7 +6,8 @@
 //! leaf to which a descent by the nearer child leads; stored points start at their own position.
 //! Warps find neighbours by rounded distances: of many stored points from runs of points (`seeds`, `sweep_nearest`), of
 //! others by walks (`approx_search`). They list the points in doubt. These, and all points on devices without warps, are
-//! searched with decisions in `f64` (`exact_search`), as on the CPU.
+//! searched with decisions in `f64` (`exact_search`), as on the CPU. Distances to the k-th neighbour alone (`kth_distance`)
+//! are first bounded, by runs as well (`sweep_bracket`) or by walks (`bracket`).
 //! Cost: O(k + depth) leaves for a compact cloud, and twice that if many distances are equal, as in lattices. By runs:
 //! the points within the bounds of `seeds`, up to 65,536 for 32 queries. For n copies of a point, O(n) each.
 //! Source: as for the CPU; Karras 2012 for the order.
@@ -77,8 +78,8 @@ impl<S: Coordinate, const D: usize> Bvh<S, D> {
     ///
     /// # Cost
     /// For `k` above 64, another search with decisions in `f64` for each further 64 neighbours, which passes the
-    /// neighbours found before. Memory: 12 `k` bytes per point; while it runs, 4 more, or
-    /// some 21 (29 for `f64`) with more than a million points on a device with warps.
+    /// neighbours found before. Memory: 12 `k` bytes per point. While it runs, 4 more. With 786,432 points or more on a
+    /// device with warps, some 21 more (29 for `f64`).
     pub fn nearest_neighbors(&self, wanted: impl Into<Nearest>) -> Result<Neighbors> {
         on!(self.device, client => self.nearest_rows(client, wanted.into(), RowOrder::Caller))
     }

@@ -92,7 +92,8 @@ impl Bins {
     }
 }
 
-/// Finds the bounds of each point. `parts` is the number of times 32 points around a warp that may be copies.
+/// Finds the bounds of each point. If 32 times `parts` points around the warp include enough copies of a point, these
+/// decide at once; `kth_distance` finds other copies.
 #[cube(launch_unchecked)]
 pub(super) fn sweep_bracket<F: Float>(
     tree: &Tree<F>,
@@ -124,7 +125,7 @@ pub(super) fn sweep_bracket<F: Float>(
     let mut count = 0u32.runtime();
     // Surplus warps have nothing to sweep.
     if unit / WIDTH == group {
-        count = runs.counts[group as usize];
+        count = runs.count(group);
     }
     let mut feed = Feed::new(group, count, n);
     let mut goes_on = count > 0;
@@ -138,7 +139,7 @@ pub(super) fn sweep_bracket<F: Float>(
             limits_by_box::<F>(is_in_first, limit[0], &mut widest, warp);
         }
     }
-    if unit < n && count > 0 {
+    if unit < n && !runs.is_heavy(group) {
         let mut copies = 0u32.runtime();
         if bins.low() == 0 {
             let (begin, around) = points_around(query, n, parts);
@@ -150,7 +151,7 @@ pub(super) fn sweep_bracket<F: Float>(
         if copies >= k {
             found.write_none(query);
         } else {
-            found.write(query, bins.low(), bins.high(), limits, periodic);
+            found.write(query, bins.low(), bins.high(), f64::cast_from(limit[0]), limits, periodic);
         }
     }
 }

@@ -99,7 +99,7 @@ pub(super) fn sweep_nearest<F: Float>(
     let mut packet = packet_around::<F>(boxes, units, warp);
     let mut count = 0u32.runtime();
     if has_group {
-        count = runs.counts[group as usize];
+        count = runs.count(group);
     }
     let mut feed = Feed::new(group, count, n);
     let mut goes_on = count > 0;
@@ -113,8 +113,7 @@ pub(super) fn sweep_nearest<F: Float>(
             limits_by_box::<F>(is_in_first, limit[0], &mut limits, warp);
         }
     }
-    // A heavy group has no runs. A group without a limit has none either, and empty rows.
-    if has_group && (count > 0 || limits[0].max(limits[1]) < F::new(0.0)) {
+    if has_group && !runs.is_heavy(group) {
         nearest.finish::<F>(tree, search, approx, &point, rows, doubted, unit, spec);
     }
 }
