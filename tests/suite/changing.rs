@@ -12,7 +12,7 @@ use ropewalk::{Aabb, Bounded, Bvh, Dbscan, Error, ErrorKind, Fof, Hdbscan, Hop, 
 use ropewalk_io::{Points, Table};
 
 /// Fewer points without optimization.
-const N: usize = if cfg!(debug_assertions) { 3_000 } else { 10_000 };
+const N: usize = if cfg!(debug_assertions) { 3_000 } else { 20_000 };
 
 /// A point that changes at each call, in the way that `MODE` selects.
 struct Changing<const MODE: u32> {

@@ -4,8 +4,8 @@
 //! Each thread counts the rounded squared distances of its point in a histogram of 64 bins, eight per factor of two.
 //! The last relevant bin is the one that contains the k-th smallest distance so far; points beyond its upper edge are
 //! not searched. The points around the warp are compared first: a coarse histogram of their distances places the
-//! bins. Then the tree is walked as in `approx_search`. For devices without warps, for few points, and for groups near very
-//! many points; `sweep_bracket` serves the others.
+//! bins. Then the tree is walked as in `approx_search`. This is for devices without warps, for few points, and for groups near
+//! very many points; `sweep_bracket` serves the others.
 
 #![allow(unsafe_code)] // An unchecked kernel: see the launch contract of `nearest`.
 
@@ -416,7 +416,7 @@ impl<F: Float> Brackets<F> {
         self.filters[2 * at + 1] = F::new(-1.0);
     }
 
-    /// Writes bounds that are given as the bits of rounded squared distances. `bound` is another upper bound, which is
+    /// Writes bounds that are given as the bits of rounded squared distances. `bound` is another upper bound, which may be
     /// finite where squared distances exceed `f32`.
     pub fn write(&mut self, at: u32, low: u32, high: u32, bound: f64, limits: &Limits, #[comptime] periodic: bool) {
         let at = at as usize;
