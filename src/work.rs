@@ -97,7 +97,7 @@ mod tests {
             };
             // Four times the points, 16 times the pairs.
             let what = format!("{places} places of {D} dimensions, radius {radius}");
-            assert_costs(&measured(20_000), &measured(5_000), 6.0, &what);
+            assert_costs(&measured(8_000), &measured(2_000), 6.0, &what);
         }
         heaps::<f32, 3>(1, 0.0);
         heaps::<f32, 3>(1, 0.5);
@@ -141,9 +141,9 @@ mod tests {
         fn same<S: Scalar>(exponents: &[i32]) {
             for side in [None, Some(1.0)] {
                 let measured = |unit: f64| {
-                    let points = uniform::<S, 3>(4000, unit);
+                    let points = uniform::<S, 3>(2000, unit);
                     let tree = tree(&points, side.map(|side| side * unit));
-                    costs(&tree, 0.08 * unit, &points[..400])
+                    costs(&tree, 0.1 * unit, &points[..200])
                 };
                 let expected = measured(1.0);
                 for &exponent in exponents {
@@ -159,8 +159,8 @@ mod tests {
     /// A distant point puts all others into one cell of the Morton grid. They are sorted as if it were not there.
     #[test]
     fn an_outlier_costs_nothing() {
-        let mut points = uniform::<f64, 3>(20_000, 1.0);
-        let measured = |points: &[[f64; 3]]| costs(&tree(points, None), 0.03, &points[..2000]);
+        let mut points = uniform::<f64, 3>(8_000, 1.0);
+        let measured = |points: &[[f64; 3]]| costs(&tree(points, None), 0.04, &points[..800]);
         let expected = measured(&points);
         for far in [1e8, 1e16] {
             points[0] = [far, 0.0, 0.0];
