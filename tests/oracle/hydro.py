@@ -215,12 +215,18 @@ class Expected:
         gravity = 43009.1727 / a  # (km/s)^2 kpc / 1e10 Msun, for comoving radii
         offset = self.offsets(center)
         radius = np.linalg.norm(offset, axis=1)
-        order = np.argsort(radius, kind="stable")
-        enclosed = np.cumsum(self.m[order])
         expansion2 = OMEGA_M * (1 + REDSHIFT) ** 3 + OMEGA_L + (1 - OMEGA_M - OMEGA_L) * (1 + REDSHIFT) ** 2
         threshold = 200 * 27.7536627e-9 * expansion2 * a**3  # 1e10 Msun/h, (kpc/h)^-3, comoving
-        reach = (3 * enclosed / (4 * np.pi * threshold)) ** (1 / 3)
-        i = int(np.argmax(reach[:-1] < radius[order][1:]))
+        # All particles are sorted only if the sphere ends far outside of the members.
+        for cut in 1.5 * radius[members].max(), np.inf:
+            order = np.flatnonzero(radius <= cut)
+            order = order[np.argsort(radius[order], kind="stable")]
+            enclosed = np.cumsum(self.m[order])
+            reach = (3 * enclosed / (4 * np.pi * threshold)) ** (1 / 3)
+            ends = reach[:-1] < radius[order][1:]
+            if ends.any():
+                break
+        i = int(np.argmax(ends))
         count = i + 1 if reach[0] >= radius[order[0]] else 0
         found = dict(m200c=enclosed[i], r200c=reach[i], count200c=count)
 
