@@ -13,7 +13,7 @@
 //! of its components belongs to the tree. Which components find no edge in a round may differ between runs; the tree
 //! does not.
 //!
-//! Cost: some 90 bytes per point, and at first 12 more for each listed neighbour. Source: Prokopenko, Sao and
+//! Cost: some 100 bytes per point, and at first 12 more for each listed neighbour. Source: Prokopenko, Sao and
 //! Lebrun-Grandié 2022 (single-tree Boruvka).
 
 #![allow(unsafe_code)] // A kernel without bounds checks.
@@ -36,9 +36,9 @@ use crate::gpu::primitives::warp::Warp;
 use crate::gpu::search::nearest::{LimitsLaunch, RowOrder};
 use crate::search::nearest::Nearest;
 
-/// The number of listed nearest neighbours of each point, as needed by the first rounds. For mutual reachability more
-/// are useful, up to a limit.
-const LISTED: usize = 4;
+/// The number of listed nearest neighbours of each point: more make lists dearer and searches rarer. For mutual reachability
+/// more are useful, up to a limit.
+const LISTED: usize = 6;
 const MOST_LISTED: usize = 16;
 
 /// In a round, components of more than this multiple of the average number of points do not search; other components

@@ -69,33 +69,55 @@ pub(super) fn update_bounds<F: Float>(
         if is_kept {
             bound = upper(known);
         } else {
-            let point = point_at::<F>(tree, at, comptime!(spec.d));
             let mut least2 = known + f64::new(0.0);
             let mut least_end = NONE.runtime();
-            if known <= samples.last2[at as usize] {
-                let found = search_list::<F>(tree, samples, component, at, &point, own, known, spec);
+            let last2 = samples.last2[at as usize];
+            let mut looks = known <= last2;
+            if comptime!(!spec.mutual) {
+                // A bound of `last2` means that all listed points are of this component, and remain so.
+                looks = known < last2 || last2 == f64::new(0.0);
+            }
+            if looks {
+                let found = search_list::<F>(tree, samples, component, at, own, known, spec);
                 least2 = found.weight2;
                 least_end = found.end;
                 bound = found.bound;
             }
-            least.weight2[at as usize] = least2;
-            least.end[at as usize] = least_end;
+            if looks || end != NONE {
+                least.weight2[at as usize] = least2;
+                least.end[at as usize] = least_end;
+            }
             if least_end == NONE {
                 // The edges to the neighbours in tree order are upper bounds.
                 if at > 0 {
-                    if component[(at - 1) as usize] != own {
-                        bound = min(bound, upper(weight2::<F>(tree, &samples.core2, at, &point, at - 1, spec)));
-                    }
+                    bound = min(bound, bound_to::<F>(tree, samples, component, at, at - 1, own, spec));
                 }
                 if at + 1 < n {
-                    if component[(at + 1) as usize] != own {
-                        bound = min(bound, upper(weight2::<F>(tree, &samples.core2, at, &point, at + 1, spec)));
-                    }
+                    bound = min(bound, bound_to::<F>(tree, samples, component, at, at + 1, own, spec));
                 }
             }
         }
     }
     lower_to(bounds, own, bound, comptime!(spec.warp));
+}
+
+/// Returns the upper bits of the weight of the edge to `other`, or [`NONE`] if that is of the same component.
+#[cube]
+fn bound_to<F: Float>(
+    tree: &Tree<F>,
+    samples: &Samples,
+    component: &Array<u32>,
+    at: u32,
+    other: u32,
+    own: u32,
+    #[comptime] spec: MstSpec,
+) -> u32 {
+    let mut bound = NONE.runtime();
+    if component[other as usize] != own {
+        let point = point_at::<F>(tree, at, comptime!(spec.d));
+        bound = upper(weight2::<F>(tree, &samples.core2, at, &point, other, spec));
+    }
+    bound
 }
 
 /// The information from a list.
@@ -115,7 +137,6 @@ fn search_list<F: Float>(
     samples: &Samples,
     component: &Array<u32>,
     at: u32,
-    point: &Array<F>,
     own: u32,
     known: f64,
     #[comptime] spec: MstSpec,
@@ -136,7 +157,8 @@ fn search_list<F: Float>(
             if component[other as usize] != own {
                 if comptime!(spec.mutual) {
                     let index = samples.order[other as usize];
-                    let other2 = weight2::<F>(tree, &samples.core2, at, point, other, spec);
+                    let point = point_at::<F>(tree, at, comptime!(spec.d));
+                    let other2 = weight2::<F>(tree, &samples.core2, at, &point, other, spec);
                     if end == NONE || other2 < end2 || (other2 == end2 && index < end_index) {
                         end = other;
                         end_index = index;
@@ -157,7 +179,8 @@ fn search_list<F: Float>(
             others2 = others2.max(samples.core2[at as usize]);
             is_least = end2 < others2 || comptime!(spec.all_listed);
         } else {
-            end2 = weight2::<F>(tree, &samples.core2, at, point, end, spec);
+            let point = point_at::<F>(tree, at, comptime!(spec.d));
+            end2 = weight2::<F>(tree, &samples.core2, at, &point, end, spec);
         }
         bound = upper(end2);
         others2 = others2.min(end2);

@@ -70,7 +70,7 @@ impl MinimumSpanningTree {
 
     /// Computes the minimum spanning tree of the points. The result is exact, and the same in every run.
     ///
-    /// Memory besides the tree and the result: some 110 bytes per point. By mutual reachability 8 bytes more per
+    /// Memory besides the tree and the result: some 120 bytes per point. By mutual reachability 8 bytes more per
     /// point, and 12 per point and sample at the start.
     ///
     /// # Errors
