@@ -87,7 +87,7 @@ fn lattices_and_copies() {
 /// Fewer points than lists hold, and sizes close to those of leaves and blocks.
 #[test]
 fn few_points() {
-    for n in [0, 1, 2, 3, 32, 33, 256, 257, 1025] {
+    for n in [0, 1, 2, 3, 5, 7, 8, 32, 33, 256, 257, 1025] {
         let points = Sample::parse(&format!("halos:n={n},seed=5")).unwrap().points().unwrap();
         compare_in(&n.to_string(), &points, if n < 5 { &[1, 2, 3] } else { &[1, 5] }, None);
     }

@@ -13,8 +13,8 @@
 //! of its components belongs to the tree. Which components find no edge in a round may differ between runs; the tree
 //! does not.
 //!
-//! Cost: some 100 bytes per point, and at first 12 more for each listed neighbour. Source: Prokopenko, Sao and
-//! Lebrun-Grandié 2022 (single-tree Boruvka).
+//! Cost: at first some 150 bytes per point, then some 100. Source: Prokopenko, Sao and Lebrun-Grandié 2022
+//! (single-tree Boruvka).
 
 #![allow(unsafe_code)] // A kernel without bounds checks.
 
@@ -36,8 +36,8 @@ use crate::gpu::primitives::warp::Warp;
 use crate::gpu::search::nearest::{LimitsLaunch, RowOrder};
 use crate::search::nearest::Nearest;
 
-/// The number of listed nearest neighbours of each point: more make lists dearer and searches rarer. For mutual reachability
-/// more are useful, up to a limit.
+/// The number of listed nearest neighbours of each point: more make lists dearer and searches rarer. For mutual
+/// reachability more are useful, up to a limit.
 const LISTED: usize = 6;
 const MOST_LISTED: usize = 16;
 

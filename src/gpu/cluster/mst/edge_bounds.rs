@@ -74,8 +74,9 @@ pub(super) fn update_bounds<F: Float>(
             let last2 = samples.last2[at as usize];
             let mut looks = known <= last2;
             if comptime!(!spec.mutual) {
-                // A bound of `last2` means that all listed points are of this component, and remain so.
-                looks = known < last2 || last2 == f64::new(0.0);
+                // Without a known edge, a bound of `last2` comes from a list without points of other components, which
+                // remains so.
+                looks = known < last2 || (looks && (end != NONE || last2 == f64::new(0.0)));
             }
             if looks {
                 let found = search_list::<F>(tree, samples, component, at, own, known, spec);

@@ -70,8 +70,8 @@ impl MinimumSpanningTree {
 
     /// Computes the minimum spanning tree of the points. The result is exact, and the same in every run.
     ///
-    /// Memory besides the tree and the result: some 120 bytes per point. By mutual reachability 8 bytes more per
-    /// point, and 12 per point and sample at the start.
+    /// Memory besides the tree and the result: some 150 bytes per point. By mutual reachability 8 bytes more per
+    /// point, and up to 16 per point and sample.
     ///
     /// # Errors
     /// Returns an error if:
