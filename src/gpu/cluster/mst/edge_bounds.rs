@@ -74,8 +74,8 @@ pub(super) fn update_bounds<F: Float>(
             let last2 = samples.last2[at as usize];
             let mut looks = known <= last2;
             if comptime!(!spec.mutual) {
-                // Without a known edge, a bound of `last2` comes from a list without points of other components, which
-                // remains so.
+                // If a point without a known edge has the bound `last2`, its list had no point of another component,
+                // and never will. A bound that another step raised to just this number only costs a search.
                 looks = known < last2 || (looks && (end != NONE || last2 == f64::new(0.0)));
             }
             if looks {
