@@ -11,6 +11,8 @@ mod ffi;
 mod find;
 #[cfg(test)]
 mod c_interface;
+#[cfg(test)]
+mod c_points;
 mod types;
 
 /// Lets a call on one rank fail with an error when memory runs out, instead of ending the program.

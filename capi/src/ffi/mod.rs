@@ -6,13 +6,13 @@
 
 #![allow(unsafe_code)] // This module alone reads pointers of C.
 
-mod clusters;
+pub mod clusters;
 mod cuda;
 mod memory;
-mod mesh;
+pub mod mesh;
 mod ranks;
-mod spheres;
-mod tree;
+pub mod spheres;
+pub mod tree;
 
 use std::cell::RefCell;
 use std::ffi::{CStr, CString, c_char, c_int};
