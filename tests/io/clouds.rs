@@ -210,7 +210,7 @@ fn a_text_fits_table() {
     assert_eq!(snapshot.notes, ["columns of text that are not read: who"]);
     refused(file(b"  1.50 1.5D+02 me          none  us "), &["row 2, column x: has no value"]);
     refused(file(b"  1.50 1.5D+02 me   2.5     none us "), &["row 2, column y: has no value"]);
-    refused(file(b"  1.50 1.5D+02 me   two      -3. us "), &["row 2: column 1 is not a number: 'two'"]);
+    refused(file(b"  1.50 1.5D+02 me   two      -3. us "), &["row 2: column 1 (x) is not a number: 'two'"]);
 }
 
 /// Columns that are named as coordinates, velocities or masses but hold no numbers are not silently replaced by
@@ -363,7 +363,7 @@ fn vertices_of_obj() {
     );
     assert_eq!(snapshot.notes, ["not read: colours of vertices (1), lines f (1), lines mtllib (1), lines vn (1)"]);
     refused(folder.with("a", "v 1 2 3\nv 1 2\n"), &["line 2: a vertex has 2 numbers; it must have 3, 4, 6 or 7"]);
-    refused(folder.with("a", "v 1 2 3\nv 1 2 x\n"), &["line 2: column 3 is not a number: 'x'"]);
+    refused(folder.with("a", "v 1 2 3\nv 1 2 x\n"), &["line 2: column 3 (z) is not a number: 'x'"]);
     refused(folder.with("a", "v 1 2 3\nv 1 2 3 0\n"), &["line 2, column x: inf is not a coordinate"]);
     // A table whose columns have names of OBJ lines.
     assert_eq!(all(folder.with("a", "v o\n1 2\n")).unwrap().format, Format::Csv);

@@ -61,7 +61,7 @@ fn named_columns() {
     refused(folder.with("a", "x,x\n1,2\n"), &["two columns named x"]);
     refused(folder.with("a", "x,y,vx\n1,2,3\n"), &["2 columns of coordinates, but 1 of velocities"]);
     refused(folder.with("a", "id,mass\n1,2\n"), &["0 columns of coordinates"]);
-    refused(folder.with("a", "id,x\n1,2\n-1,2\n"), &["line 3: column 1 is not an id", "'-1'"]);
+    refused(folder.with("a", "id,x\n1,2\n-1,2\n"), &["line 3: column 1 (id) is not an id", "'-1'"]);
     refused(folder.with("a", "id,x\n1.5,2\n"), &["line 2", "'1.5'"]);
 }
 
@@ -107,7 +107,7 @@ fn chosen_columns() {
         (&["0"], "has no column 0"),
         (&["8"], "has no column 8"),
         (&["lon", "2"], "column 2 is chosen twice"),
-        (&["name"], "line 2: column 7 is not a number: 'a'"),
+        (&["name"], "line 2: column 7 (name) is not a number: 'a'"),
         (&[""], "has no column "),
     ] {
         let message = choose(&path, columns).unwrap_err().to_string();
@@ -149,7 +149,7 @@ fn ids_as_spreadsheets_write_them() {
     assert_eq!(all(folder.with("a", text)).unwrap().ids, Some(vec![1, 2000, (1 << 53) - 1, u64::MAX]));
     // From 2^53 on, one float stands for several ids.
     for id in ["1.5", "-1.0", "1e17", "inf", "-0.5", "1e-3", "9007199254740992.0", "9007199254740993.0"] {
-        refused(folder.with("a", format!("id,x\n{id},0\n")), &["line 2: column 1 is not an id", id]);
+        refused(folder.with("a", format!("id,x\n{id},0\n")), &["line 2: column 1 (id) is not an id", id]);
     }
     let without = all(folder.with("a", "id,x\nNaN,0\n")).unwrap();
     assert!(
@@ -165,10 +165,10 @@ fn ids_as_spreadsheets_write_them() {
 fn whole_numbers_that_floats_round() {
     let folder = Folder::new("csv-rounded");
     let ecsv = "# %ECSV 1.0\n# ---\n# datatype:\n# - {name: x, datatype: int64}\n# - {name: y, datatype: int64}\nx y\n1 9007199254740993\n";
-    refused(folder.with("a", ecsv), &["line 7: column 2 is 9007199254740993", "in the column y"]);
+    refused(folder.with("a", ecsv), &["line 7: column 2 (y) is 9007199254740993"]);
     let path = folder.with("a", "a,b\n1,9007199254740993\n");
     let error = read_fields(&path, &[]).unwrap_err().to_string();
-    assert!(error.contains("column 2 is 9007199254740993, in the field b"), "{error}");
+    assert!(error.contains("column 2 (b) is 9007199254740993"), "{error}");
     assert_eq!(read_fields(&path, &["a".into()]).unwrap().values, [1.0]);
     let values = [1e20, -3e16, f64::MAX, 1e23];
     let rows = values.map(|value: f64| value.to_string()).join("\n");
@@ -192,16 +192,17 @@ fn wrong() {
     // The last line may lack a line end, comments may be indented, and blank lines may contain blanks.
     let before = "\u{feff}# a\r\n\r\n  # b; c\r\nx,y\r\n \t\r\n\r\n1,2\r\n# d\r\n\r\n#\r\n";
     for end in ["", "\n", "\r\n", "\r\n\r\n# e\r\n5,6\r\n"] {
-        for (row, said) in
-            [("3,four", "column 2 is not a number: 'four'"), ("3", "expected 2 columns as in the first line, got 1")]
-        {
+        for (row, said) in [
+            ("3,four", "column 2 (y) is not a number: 'four'"),
+            ("3", "expected 2 columns as in the first line, got 1"),
+        ] {
             refused(folder.with("a", format!("{before}{row}{end}")), &[&format!("line 11: {said}")]);
             refused(folder.with("a", format!("{before}{row}{end}").replace('\r', "")), &[&format!("line 11: {said}")]);
         }
     }
     let far = format!("1 2\r\n{}5 six\r\n", "# so\r\n\r\n3 4\r\n".repeat(20_000));
     refused(folder.with("a", far), &["line 60002: column 2"]);
-    refused(folder.with("a", "x,y\n1,2\n3,\n"), &["line 3: column 2 is not a number: ''"]);
+    refused(folder.with("a", "x,y\n1,2\n3,\n"), &["line 3: column 2 (y) is not a number: ''"]);
     // A typing error in the first row does not turn it into a header.
     refused(folder.with("a", "1,2,three\n4,5,6\n"), &["line 1: column 3 is not a number: 'three'"]);
     refused(folder.with("a", "1,5;2,5\n"), &["'1,5'"]);

@@ -69,7 +69,7 @@ fn columns_that_are_left_out() {
     assert_eq!((fields.values, fields.notes.len()), (vec![1.0, 2.0, 3.0], 3));
     assert!(fields.notes[2].contains("column 2 (text)"), "{:?}", fields.notes);
     let error = read_fields(folder.with("a", text), &chosen(&["b"])).unwrap_err().to_string();
-    assert!(error.contains("line 2: column 2 is not a number: 'NA', in the field b"), "{error}");
+    assert!(error.contains("line 2: column 2 (b) is not a number: 'NA'"), "{error}");
 
     // Values masked in enhanced CSV, as astropy writes it.
     let declared =
@@ -154,16 +154,16 @@ fn numbers_of_snapshots() {
     let folder = Folder::new("fields-bad");
     for (text, said) in [
         ("a,b\n1\n", "line 2: expected 2 columns as in the first line, got 1"),
-        ("a,b\n1,2\n1,x\n", "line 3: column 2 is not a number: 'x', in the field b; choose the fields to read"),
+        ("a,b\n1,2\n1,x\n", "line 3: column 2 (b) is not a number: 'x'; choose the fields to read"),
         ("1,2\n1,x\n", "line 2: column 2 is not a number: 'x'; choose the fields to read"),
-        ("a,b\n1,\n1,2\n", "line 2: column 2 is not a number: '', in the field b; choose"),
-        ("a,b\n1,3C273\n1,M31\n", "line 2: column 2 is not a number: '3C273', in the field b; choose"),
+        ("a,b\n1,\n1,2\n", "line 2: column 2 (b) is not a number: ''; choose"),
+        ("a,b\n1,3C273\n1,M31\n", "line 2: column 2 (b) is not a number: '3C273'; choose"),
         (
             "rho,T,850\n1,2,3\n4,5,6\n",
             "column 1 is the number 1, but 'rho' in the first line: the first line is neither",
         ),
         ("a,b\n1,NA\n1,2.5\n", "the field b is the number 2.5, but 'NA' in the first row; choose the fields"),
-        ("a,b\n1,2\n1,\n", "line 3: column 2 is not a number: '', in the field b"),
+        ("a,b\n1,2\n1,\n", "line 3: column 2 (b) is not a number: ''"),
         ("a,b\nc,d\n", "no column holds a number"),
         ("a,b\n", "has no rows of numbers"),
     ] {

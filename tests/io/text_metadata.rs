@@ -67,12 +67,12 @@ fn kinds_of_metadata() {
         // Rows that begin with `#` and a word for a missing value.
         (
             "x,y\n1,2\n#N/A,3\n4,5\n",
-            Refused(&["line 3: column 1 is not a number: '#N/A'", "ReadOptions::skip_missing"]),
+            Refused(&["line 3: column 1 (x) is not a number: '#N/A'", "ReadOptions::skip_missing"]),
         ),
         ("#NA,3\n4,5\n", Refused(&["line 1: column 1 is not a number: '#NA'"])),
-        ("x y\n1 2\n#NA 3\n", Refused(&["line 3: column 1 is not a number: '#NA'"])),
-        ("x;y\n1;2\n#N/A N/A;3\n", Refused(&["line 3: column 1 is not a number: '#N/A N/A'"])),
-        ("x\n1\n#N/A\n", Refused(&["line 3: column 1 is not a number: '#N/A'"])),
+        ("x y\n1 2\n#NA 3\n", Refused(&["line 3: column 1 (x) is not a number: '#NA'"])),
+        ("x;y\n1;2\n#N/A N/A;3\n", Refused(&["line 3: column 1 (x) is not a number: '#N/A N/A'"])),
+        ("x\n1\n#N/A\n", Refused(&["line 3: column 1 (x) is not a number: '#N/A'"])),
         ("#NA x y\n1 2 3\n", Read("x y", &[2.0, 3.0], &["line 1 names the columns"])),
         // Headers of numbers.
         (",0,1\n0,.5,.25\n1,2.5,3.5\n", Read("0 1", &[0.5, 0.25], &["a column without a name (an index by its name)"])),
@@ -114,20 +114,17 @@ fn kinds_of_metadata() {
         ("x,y,id\n1,2,u\n3,4,v\n", Read("x y", &[1.0, 2.0], &["id (text, no ids)"])),
         ("x,y,type\n1,2,u\n3,4,v\n", Read("x y", &[1.0, 2.0], &["type (text, no types)"])),
         ("x,y,type\n1,2,9\n3,4,1\n", Read("x y", &[1.0, 2.0], &["type ('9' is not a particle type)"])),
-        ("a,b\n1,2\nu,4\n", Refused(&["line 3: column 1 is not a number: 'u', in the column a"])),
-        ("a,b\n1,u\n3,4\n", Refused(&["line 2: column 2 is not a number: 'u', in the column b"])),
+        ("a,b\n1,2\nu,4\n", Refused(&["line 3: column 1 (a) is not a number: 'u'"])),
+        ("a,b\n1,u\n3,4\n", Refused(&["line 2: column 2 (b) is not a number: 'u'"])),
         ("nc1,2,3\nnc2,4,5\n", Refused(&["column 1 is not a number: 'nc1', and no line names the columns"])),
         ("name,2019,2020\na,1,2\n", Refused(&["column 1 is not a number: 'name'"])),
         ("a,b\n1,\n2,\n", Read("a", &[1.0], &["b (only missing values)"])),
         // Values.
-        ("a,b\n1,NA\n2,3\n", Refused(&["line 2: column 2 is not a number: 'NA'", "ReadOptions::skip_missing"])),
-        ("a,b\n1,nan\n2,3\n", Refused(&["line 2: column 2 is NaN, in the column b", "ReadOptions::skip_missing"])),
-        ("a,b\n1,2\n-inf,3\n", Refused(&["line 3: column 1 is -inf, in the column a"])),
-        ("a,b\n1,2\n3,-1e400\n", Refused(&["line 3: column 2 is -1e400", "no such large numbers"])),
-        (
-            "x,y\n9007199254740993,2\n",
-            Refused(&["line 2: column 1 is 9007199254740993, in the column x: 64-bit floats round"]),
-        ),
+        ("a,b\n1,NA\n2,3\n", Refused(&["line 2: column 2 (b) is not a number: 'NA'", "ReadOptions::skip_missing"])),
+        ("a,b\n1,nan\n2,3\n", Refused(&["line 2: column 2 (b) is NaN", "ReadOptions::skip_missing"])),
+        ("a,b\n1,2\n-inf,3\n", Refused(&["line 3: column 1 (a) is -inf"])),
+        ("a,b\n1,2\n3,-1e400\n", Refused(&["line 3: column 2 (b) is -1e400", "no such large numbers"])),
+        ("x,y\n9007199254740993,2\n", Refused(&["line 2: column 1 (x) is 9007199254740993: 64-bit floats round"])),
         (
             "1 2\n3 -18446744073709551615\n",
             Refused(&["line 2: column 2 is -18446744073709551615: 64-bit floats round"]),
@@ -138,7 +135,7 @@ fn kinds_of_metadata() {
         ),
         ("x,y,id\n-9007199254740992,2,9007199254740993\n", Read("x y", &[-9007199254740992.0, 2.0], &[])),
         ("1.5D+03 -2.5d0\n1 2\n", Read("", &[1500.0, -2.5], &[])),
-        ("a;b\n1,5;2,5\n", Refused(&["line 2: column 1 is not a number: '1,5'"])),
+        ("a;b\n1,5;2,5\n", Refused(&["line 2: column 1 (a) is not a number: '1,5'"])),
         // Separators and line ends.
         ("x|y|name\n1|2|a, b\n3|4|c, d\n", Read("x y", &[1.0, 2.0], &["name"])),
         ("| x | y |\n| 1 | 2 |\n", Read("x y", &[1.0, 2.0], &[])),
@@ -302,7 +299,7 @@ fn masses_of_types_that_are_not_wanted() {
     let options = ReadOptions::default().types([1]);
     assert_eq!(of("8", &options).unwrap().matter, Some(20.0));
     let said = |mass: &str| of(mass, &options).unwrap_err().to_string();
-    assert!(said("oops").contains("line 3: column 3 is not a mass: 'oops', in the column mass"), "{}", said("oops"));
+    assert!(said("oops").contains("line 3: column 3 (mass) is not a mass: 'oops'"), "{}", said("oops"));
     assert!(said("").contains("ReadOptions::skip_missing"), "{}", said(""));
     let snapshot = of("", &options.clone().skip_missing(true)).unwrap();
     assert_eq!((snapshot.points.len(), snapshot.matter), (2, Some(12.0)));
@@ -392,9 +389,7 @@ fn columns_that_nobody_wants() {
     let path = folder.with("a.csv", "id,lat,lon,note,mass\nnc1,38.8,-122.7,a,?\nnc2,38.9,-122.8,,x\n");
     let choose = |columns: &[&str]| ReadOptions::default().ids(false).masses(false).columns(columns.iter().copied());
     assert_eq!(read(&path, &choose(&["lat", "lon"])).unwrap().points.len(), 2);
-    for (columns, said) in
-        [(&["id"][..], "line 2: column 1 is not a number: 'nc1', in the column id"), (&["note"], "'a'")]
-    {
+    for (columns, said) in [(&["id"][..], "line 2: column 1 (id) is not a number: 'nc1'"), (&["note"], "'a'")] {
         let message = read(&path, &choose(columns)).unwrap_err().to_string();
         assert!(message.contains(said), "{message}");
     }

@@ -125,7 +125,7 @@ fn other_columns_named_type() {
         let table = all(&path).unwrap();
         assert_eq!((table.types, flat(&table.points)), (vec![], vec![1.0, 2.0, 3.0, 4.0]));
         let said = read(&path, &dark).unwrap_err().to_string();
-        assert!(said.contains("column type is not a particle type (a whole number from 0 to 6)"), "{said}");
+        assert!(said.contains("column 3 (type) is not a particle type (a whole number from 0 to 6)"), "{said}");
     }
     let path = folder.file("galaxies.npz");
     let arrays = |types: &[f64]| {

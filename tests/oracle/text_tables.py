@@ -131,7 +131,7 @@ def texts():
         text = table.to_csv(index=False)
         wanted = by_pandas(text, ["p", "q"])
         yield Case(f"text-{sum(''.join(words).encode())}", text, wanted, said=["note (text)"])
-        yield Case(f"text-chosen-{sum(''.join(words).encode())}", text, "column 2 is not a number", "--coordinates", "p,note")
+        yield Case(f"text-chosen-{sum(''.join(words).encode())}", text, "column 2 (note) is not a number", "--coordinates", "p,note")
     table = frame(["lat", "lon"])
     table.insert(0, "id", [f"nc{i}" for i in range(ROWS)])
     text = table.to_csv(index=False)
@@ -146,7 +146,7 @@ def texts():
             text = table.to_csv(index=False, na_rep=token, sep=separator)
             name = f"missing-first-{sum(token.encode())}-{ord(separator)}"
             wanted = pd.read_csv(io.StringIO(text), float_precision="round_trip", sep=separator).dropna().to_numpy(float)
-            yield Case(name, text, "line 5: column 1 is")
+            yield Case(name, text, "line 5: column 1 (p) is")
             yield Case(f"{name}-skip", text, wanted, "--skip-missing", said=["1 of 7 rows have missing values"])
     for token in ["", "NA", "N/A", "nan", "NaN", "null", "None", "<NA>", "#N/A", "n/a", "NULL", "-nan"]:
         table = frame(["p", "q", "r"]).astype(object)
@@ -154,13 +154,13 @@ def texts():
         text = table.to_csv(index=False, na_rep=token)
         read = pd.read_csv(io.StringIO(text), float_precision="round_trip")
         name = f"missing-{sum(token.encode())}-{len(token)}"
-        yield Case(name, text, "line 4: column 2 is")
+        yield Case(name, text, "line 4: column 2 (q) is")
         yield Case(f"{name}-skip", text, read.dropna().to_numpy(float), "--skip-missing", said=["2 of 7 rows have missing values"])
     text = "a,b\n1,2\n3,inf\n"
-    yield Case("inf", text, "line 3: column 2 is inf, in the column b")
-    yield Case("inf-skip", text, "line 3: column 2 is inf", "--skip-missing")
+    yield Case("inf", text, "line 3: column 2 (b) is inf")
+    yield Case("inf-skip", text, "line 3: column 2 (b) is inf", "--skip-missing")
     text = "a,b\n1,2\n3,four\n"
-    yield Case("slip", text, "line 3: column 2 is not a number: 'four', in the column b")
+    yield Case("slip", text, "line 3: column 2 (b) is not a number: 'four'")
 
 
 def enhanced():
@@ -237,7 +237,7 @@ def others():
     """Yields cases of formats other than CSV, and of files that are not tables."""
     arff = "% comment\n@RELATION iris\n\n@attribute 'sepal length' numeric\n@attribute width REAL\n@attribute class {a, b}\n@DATA\n"
     yield Case("arff", arff + "1.5,2,a\n% more\n2.5,3,b\n", np.array([[1.5, 2], [2.5, 3]]), said=["class (a nominal attribute)"])
-    yield Case("arff-missing", arff + "1.5,?,a\n2.5,3,b\n", "line 8: column 2 is not a number: '?'")
+    yield Case("arff-missing", arff + "1.5,?,a\n2.5,3,b\n", "line 8: column 2 (width) is not a number: '?'")
     yield Case("arff-skip", arff + "1.5,?,a\n2.5,3,b\n", np.array([[2.5, 3]]), "--skip-missing")
     yield Case("arff-sparse", arff + "{0 1.5}\n", "sparse rows")
     table = Table({"x": [1.0, 2.0], "y": [3.0, 4.0]})

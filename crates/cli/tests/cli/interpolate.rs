@@ -113,7 +113,7 @@ fn every_column_of_numbers_is_a_field() {
     let line = error(&known, &["--fields", "q"]);
     assert!(line.contains("fields.csv: has no column q"), "{line}");
     let line = error(&known, &["--fields", "note"]);
-    assert!(line.contains("line 2: column 7 is not a number: 'none', in the field note"), "{line}");
+    assert!(line.contains("line 2: column 7 (note) is not a number: 'none'"), "{line}");
     let names: Vec<String> = (0..25).map(|k| format!("f{k}")).collect();
     let many = table(&names.join(","), &|i| vec![i.to_string(); 25].join(","));
     assert_eq!(header(&many, &[]), format!("x,y,{}", names.join(",")));
@@ -121,7 +121,7 @@ fn every_column_of_numbers_is_a_field() {
     assert!(printed.contains("fields          25: f0, f1,") && printed.contains("f11 and 13 more\n"), "{printed}");
     let short = table("x,y,z", &|i| if i == 4 { "1,,3".into() } else { "1,2,3".into() });
     let line = error(&short, &[]);
-    assert!(line.contains("line 6: column 2 is not a number: '', in the field y"), "{line}");
+    assert!(line.contains("line 6: column 2 (y) is not a number: ''"), "{line}");
 }
 
 #[test]
@@ -224,7 +224,7 @@ fn bad_input() {
     let sources = hole(&files.sources, "no-source.csv");
     let values = hole(&files.values, "no-value.csv");
     let targets = hole(&files.targets, "no-target.csv");
-    let point = "line 4: column 2 is NaN";
+    let point = "line 4: column 2 (y) is NaN";
     for (inputs, more, path, text) in [
         ([&sources, &files.values, &files.targets], &[][..], &sources, point),
         ([&sources, &files.values, &files.targets], &["--periodic", "20"], &sources, point),

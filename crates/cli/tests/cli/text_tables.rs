@@ -41,7 +41,7 @@ fn labels_and_text_are_left_out() {
     let printed = run([&command[..], &["--columns", "feature_1,feature_2,label"]].concat()).success();
     has(&printed, &["dimensions      3", "clusters        3"]);
     let line = run([&command[..], &["--columns", "feature_1,name"]].concat()).error();
-    has(&line, &["line 2: column 4 is not a number: 'a', in the column name"]);
+    has(&line, &["line 2: column 4 (name) is not a number: 'a'"]);
 }
 
 #[test]
@@ -49,7 +49,7 @@ fn rows_with_missing_values() {
     let scratch = Scratch::new();
     let file = scratch.write("taxi.csv", TAXI).display().to_string();
     let command = ["dbscan", &file, "--eps", "0.11", "--min-pts", "1"];
-    has(&run(command).error(), &["line 3: column 2 is not a number: '', in the column lon", "--skip-missing"]);
+    has(&run(command).error(), &["line 3: column 2 (lon) is not a number: ''", "--skip-missing"]);
     let labels = scratch.path("labels.csv").display().to_string();
     let printed = run([&command[..], &["--skip-missing", "--out", &labels]].concat()).success();
     has(&printed, &["points          3", "skipped         2 of 5 rows", "fare (beside lon and lat)"]);

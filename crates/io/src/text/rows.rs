@@ -84,8 +84,8 @@ impl TableBuilder {
 
     pub(crate) fn push(&mut self, fields: &Record) -> std::result::Result<(), String> {
         let columns = &self.columns;
-        let mass = columns.mass.map(|column| (column, parse(fields, column, "a mass", number, true)));
-        if let Some((_, Ok(mass))) = mass
+        let mass = columns.mass.map(|column| parse(columns, fields, column, "a mass", number, true));
+        if let Some(Ok(mass)) = mass
             && (mass.is_finite() || !self.skips)
         {
             self.matter += mass;
@@ -95,7 +95,7 @@ impl TableBuilder {
         if self.types.is_some() && kind != NO_TYPE && !self.wanted.is_empty() && !self.wanted.contains(&kind) {
             // The sum of masses includes all types.
             return match mass {
-                Some((column, Err(refused))) => self.refused(refused.with(&self.columns.advice(column))),
+                Some(Err(refused)) => self.refused(refused),
                 _ => Ok(()),
             };
         }
@@ -119,7 +119,7 @@ impl TableBuilder {
     fn refused(&self, refused: Refused) -> std::result::Result<(), String> {
         match refused {
             Refused::Missing(_) if self.skips => Ok(()),
-            Refused::Missing(message) => Err(message.trim_end_matches('.').to_string() + SKIP_ADVICE),
+            Refused::Missing(message) => Err(message + SKIP_ADVICE),
             Refused::Wrong(message) => Err(message),
         }
     }
@@ -128,36 +128,31 @@ impl TableBuilder {
         let Self { columns, skips, .. } = self;
         let reads_fields = matches!(columns.taken, CoordinateReason::Fields | CoordinateReason::AllFields);
         for &column in &columns.coordinates {
-            let value = parse(fields, column, "a number", number, !reads_fields);
-            let value = value.map_err(|refused| refused.with(&columns.advice(column)))?;
+            let value = parse(columns, fields, column, "a number", number, !reads_fields)?;
             let field = fields.get(column);
+            let (title, advice) = (|| columns.title(column), || columns.advice());
             if !value.is_finite() && !reads_fields {
-                let advice = columns.advice(column);
                 // Decimal numbers that are too large are parsed as infinite, too.
                 let message = if field.iter().any(u8::is_ascii_digit) {
-                    format!(
-                        "column {} is {}{advice}: 64-bit floats have no such large numbers",
-                        column + 1,
-                        shorten(field)
-                    )
+                    format!("{} is {}: 64-bit floats have no such large numbers{}", title(), shorten(field), advice())
                 } else {
-                    format!("column {} is {value}{advice}: coordinates must be finite", column + 1)
+                    format!("{} is {value}: coordinates must be finite{}", title(), advice())
                 };
                 return Err(if value.is_nan() { Refused::Missing(message) } else { Refused::Wrong(message) });
             }
             if is_rounded(field, value) {
-                let (field, advice) = (shorten(field), columns.advice(column));
                 return Err(Refused::Wrong(format!(
-                    "column {} is {field}{advice}: 64-bit floats round this whole number to {value}; write it with a decimal point to accept rounding",
-                    column + 1
+                    "{} is {}: 64-bit floats round this whole number to {value}; write it with a decimal point to accept rounding{}",
+                    title(),
+                    shorten(field),
+                    advice()
                 )));
             }
             self.coordinates.push(value);
         }
         for &column in columns.velocities.iter().chain(&columns.mass) {
             let what = if columns.mass == Some(column) { "a mass" } else { "a number" };
-            let value =
-                parse(fields, column, what, number, true).map_err(|refused| refused.with(&columns.advice(column)))?;
+            let value = parse(columns, fields, column, what, number, true)?;
             if value.is_nan() && *skips {
                 return Err(Refused::Missing(String::new()));
             }
@@ -167,8 +162,7 @@ impl TableBuilder {
             }
         }
         if let Some(column) = columns.id {
-            let value = parse(fields, column, "an id (a whole number from 0)", id, true);
-            self.ids.push(value.map_err(|refused| refused.with(&columns.advice(column)))?);
+            self.ids.push(parse(columns, fields, column, "an id (a whole number from 0)", id, true)?);
         }
         Ok(())
     }
@@ -178,10 +172,8 @@ impl TableBuilder {
         match (&mut self.types, self.columns.type_column) {
             (Some(_), Some(column)) if kind == NO_TYPE && !self.wanted.is_empty() => {
                 let field = shorten(fields.get(column));
-                return Err(format!(
-                    "column type is not {}, but types were requested: '{field}'",
-                    <u8 as Target>::MUST
-                ));
+                let (title, must) = (self.columns.title(column), <u8 as Target>::MUST);
+                return Err(format!("{title} is not {must}, but types were requested: '{field}'"));
             }
             // Values other than types have another meaning.
             (types @ Some(_), Some(column)) if kind == NO_TYPE => {
@@ -227,17 +219,9 @@ impl TableBuilder {
     }
 }
 
-impl Refused {
-    fn with(self, advice: &str) -> Self {
-        match self {
-            Self::Missing(message) => Self::Missing(message + advice),
-            Self::Wrong(message) => Self::Wrong(message + advice),
-        }
-    }
-}
-
 /// Returns the value in `column`, or an error that states that it is not `what`.
 fn parse<T>(
+    columns: &Columns,
     fields: &Record,
     column: usize,
     what: &str,
@@ -246,7 +230,7 @@ fn parse<T>(
 ) -> std::result::Result<T, Refused> {
     let field = fields.get(column);
     value(field).ok_or_else(|| {
-        let message = format!("column {} is not {what}: '{}'", column + 1, shorten(field));
+        let message = format!("{} is not {what}: '{}'{}", columns.title(column), shorten(field), columns.advice());
         if may_be_missing && is_missing(field) { Refused::Missing(message) } else { Refused::Wrong(message) }
     })
 }
