@@ -89,8 +89,9 @@ fn ask(points: &Rows, queries: &Rows, sides: Option<&[f64]>, random: &mut Random
     assert!(bvh.count(&asked, &radii[..]).unwrap().into_iter().eq(expected.iter().map(|list| list.len() as u32)));
     let expected = within(points, queries, &vec![radius; queries.len()], sides);
     assert!(bvh.query(&asked, radius).unwrap().iter().eq(&expected), "{what}: one radius");
+    let all = nearest(points, queries, N, sides);
     for k in [0, 1, 7, N + 5] {
-        let expected = nearest(points, queries, k, sides);
+        let expected: Vec<_> = all.iter().map(|list| list[..k.min(N)].to_vec()).collect();
         assert!(bvh.nearest(&asked, k).unwrap().iter().eq(&expected), "{what}: {k} nearest");
         assert!(nearest_to(&asked, &table, k, size.clone()).unwrap().iter().eq(&expected), "{what}: {k} nearest to");
     }

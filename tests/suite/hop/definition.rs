@@ -19,37 +19,38 @@ fn spline(r: f64, h: f64, dim: usize) -> f64 {
     }
 }
 
-/// Returns densities in mass per volume.
-pub fn densities<S: Scalar, const D: usize>(
+/// Returns the `n_density` + 1 nearest points of each point, itself among them.
+pub fn nearest_lists<S: Scalar, const D: usize>(
     points: &[[S; D]],
-    masses: &[f64],
     n_density: usize,
-    kernel: DensityKernel,
     side: Side,
-) -> Vec<f64> {
+) -> Vec<Vec<(u32, f64)>> {
     let points: Vec<_> = points.iter().map(|point| wrap_point(point, side)).collect();
-    let n = points.len();
-    let list = |i: usize, k: usize| nearest(&points, &points[i], NearestQuery::new(k), side);
+    points.iter().map(|point| nearest(&points, point, NearestQuery::new(n_density + 1), side)).collect()
+}
+
+/// Returns densities in mass per volume, from the lists of [`nearest_lists`].
+pub fn densities<const D: usize>(lists: &[Vec<(u32, f64)>], masses: &[f64], kernel: DensityKernel) -> Vec<f64> {
+    let n = lists.len();
     if kernel == DensityKernel::TopHat {
         let ball = |radius: f64| if D == 2 { PI * radius.powi(2) } else { 4.0 / 3.0 * PI * radius.powi(3) };
-        let of = |i: usize| {
-            let list = list(i, n_density);
+        let of = |list: &Vec<(u32, f64)>| {
+            let list = &list[..list.len() - 1];
             let mass: f64 = list.iter().map(|&(j, _)| masses[j as usize]).sum();
-            let radius = list[n_density - 1].1.sqrt();
+            let radius = list[list.len() - 1].1.sqrt();
             if radius == 0.0 { f64::INFINITY } else { mass / ball(radius) }
         };
-        return (0..n).map(of).collect();
+        return lists.iter().map(of).collect();
     }
     let half = if kernel == DensityKernel::Gather { 1.0 } else { 0.5 };
     let mut density = vec![0.0; n];
-    for i in 0..n {
-        let list = list(i, n_density + 1);
-        let h = 0.5 * list[n_density].1.sqrt();
+    for (i, list) in lists.iter().enumerate() {
+        let h = 0.5 * list[list.len() - 1].1.sqrt();
         if h == 0.0 {
             density[i] = f64::INFINITY;
             continue;
         }
-        for (j, distance2) in list {
+        for &(j, distance2) in list {
             let weight = half * spline(distance2.sqrt(), h, D);
             density[i] += weight * masses[j as usize];
             if kernel == DensityKernel::Symmetric {

@@ -39,8 +39,9 @@ fn compare<S: Scalar, const D: usize>(Cloud { name, points, side, .. }: &Cloud<S
         if n_density == 0 || n_density >= n {
             continue;
         }
-        for kernel in KERNELS {
-            for side in [None, Some(*side)] {
+        for side in [None, Some(*side)] {
+            let lists = definition::nearest_lists(points, n_density, side);
+            for kernel in KERNELS {
                 for masses in [None, Some(&unequal)] {
                     let mut options = KernelDensity::new()
                         .n_density(n_density)
@@ -53,8 +54,8 @@ fn compare<S: Scalar, const D: usize>(Cloud { name, points, side, .. }: &Cloud<S
                     let found = options.run(points).unwrap();
                     let masses = masses.cloned().unwrap_or(vec![1.0; n]);
                     let largest = vec![masses.iter().copied().fold(0.0, f64::max); n];
-                    let beside = definition::densities(points, &largest, n_density, kernel, side);
-                    let expected = definition::densities(points, &masses, n_density, kernel, side);
+                    let beside = definition::densities::<D>(&lists, &largest, kernel);
+                    let expected = definition::densities::<D>(&lists, &masses, kernel);
                     assert_close_beside(
                         &found,
                         &expected,

@@ -122,7 +122,8 @@ proptest! {
         let side = periodic.then_some(3.0);
         let density = KernelDensity::new().n_density(n_density).volume(1.0).periodic(side);
         let found = density.run(&points).unwrap();
-        let expected = definition::densities(&points, &vec![1.0 / n as f64; n], n_density, DensityKernel::Symmetric, side);
+        let lists = definition::nearest_lists(&points, n_density, side);
+        let expected = definition::densities::<3>(&lists, &vec![1.0 / n as f64; n], DensityKernel::Symmetric);
         assert_close(&found, &expected, "proptest");
         let hop = Hop::new(outer).density(density).n_hop(n_hop).n_merge(n_merge);
         let chains = hop.chains(&points).unwrap();
