@@ -15,6 +15,8 @@ from ropewalk._optional import optional
 Style = tuple[str, float | None]
 
 _FORMATS = ("png", "svg", "pdf")
+#: The pixels per inch of PNG files.
+_DEFAULT_DPI = 153.6
 
 
 class Figure:
@@ -108,7 +110,8 @@ class Figure:
         Parameters
         ----------
         ax : matplotlib.axes.Axes, optional
-            The axes. Default: new axes.
+            The axes, which scale the figure with its text to their size. Default: axes that fill a new matplotlib figure of the
+            same width and height as this one.
 
         dpi : float, optional
             The pixels per inch of the image. Default: 153.6.
@@ -119,9 +122,12 @@ class Figure:
             The axes, which hold the figure as an image and show no ticks.
         """
         pyplot = optional("matplotlib.pyplot", "Figure.on")
+        image = pyplot.imread(io.BytesIO(self.png(dpi)), format="png")
         if ax is None:
-            _, ax = pyplot.subplots(layout="constrained")
-        ax.imshow(pyplot.imread(io.BytesIO(self.png(dpi)), format="png"))
+            height, width = image.shape[:2]
+            inches = [size / (dpi or _DEFAULT_DPI) for size in (width, height)]
+            ax = pyplot.figure(figsize=inches, dpi=dpi or _DEFAULT_DPI).add_axes((0, 0, 1, 1))
+        ax.imshow(image)
         ax.set_axis_off()
         return ax
 

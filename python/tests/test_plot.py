@@ -78,7 +78,10 @@ def test_beside_other_plots() -> None:
     assert figure.on(right, dpi=72) is right and not left.images
     height, width, _ = right.images[0].get_array().shape
     assert (width, height) == size(figure.png(72)) and not right.axison
-    assert figure.on().images
+    # New axes show each pixel of the picture once.
+    [image] = (alone := figure.on()).images
+    height, width = image.get_array().shape[:2]
+    assert alone.get_window_extent().bounds == pytest.approx((0, 0, width, height))
     pyplot.close("all")
 
 
