@@ -35,7 +35,12 @@
 //! Vulkan drivers whose distances differ from the CPU's are rejected, such as NVIDIA's, which fuses products with
 //! sums.
 //!
-//! **Compilation.** Kernels are compiled for the present device when they are first needed, which takes 0.2 to 5 s.
+//! **Units.** Choose units in which radii and distances of `f32` points are between 1e-15 and 1e15. Squares of others leave
+//! the range of `f32`, so every pair of points is compared in `f64`. Results are right, but the time grows with the square
+//! of the number of points.
+//!
+//! **Compilation.** Kernels are compiled for the present device when they are first needed, which takes 1 to 12 s per
+//! operation.
 //! CUDA needs the library NVRTC and the header `cuda_runtime.h` for that, both of which the CUDA toolkit has. Headers
 //! are looked for in `/usr/local/cuda`, or in the folder that `CUDA_PATH` names.
 //!
