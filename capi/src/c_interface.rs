@@ -16,7 +16,7 @@ use crate::types::*;
 
 const HEADER: &str = include_str!("../include/ropewalk.h");
 
-fn message() -> String {
+pub fn message() -> String {
     // SAFETY: the function returns a C string that is valid until the next call on this thread.
     unsafe { CStr::from_ptr(ropewalk_error_message()) }.to_str().unwrap().into()
 }
@@ -24,7 +24,7 @@ fn message() -> String {
 const NO_NUMBERS: Numbers = Numbers { data: ptr::null(), stride: 0, kind: 0 };
 const NO_VECTORS: Vectors = Vectors { x: ptr::null(), y: ptr::null(), z: ptr::null(), stride: 0, kind: 0 };
 
-fn particles(points: &[[f64; 3]]) -> Particles {
+pub fn particles(points: &[[f64; 3]]) -> Particles {
     Particles {
         count: points.len() as u64,
         positions: Vectors { x: points.as_ptr().cast(), kind: F64, ..NO_VECTORS },

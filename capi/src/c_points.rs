@@ -3,23 +3,19 @@
 
 #![allow(unsafe_code)] // The tests call the C functions.
 
-use std::ffi::{CStr, c_int, c_void};
+use std::ffi::{c_int, c_void};
 use std::{ptr, slice};
 
 use ropewalk::Mesh;
 use ropewalk_table::Bvh;
 
+use crate::c_interface::{message, particles};
 use crate::ffi::clusters::*;
 use crate::ffi::mesh::*;
 use crate::ffi::spheres::*;
 use crate::ffi::tree::*;
 use crate::ffi::*;
 use crate::types::*;
-
-fn message() -> String {
-    // SAFETY: the function returns a C string that is valid until the next call on this thread.
-    unsafe { CStr::from_ptr(ropewalk_error_message()) }.to_str().unwrap().into()
-}
 
 /// The corners of a square with sides of 2, and its middle.
 const PLANE: [[f64; 2]; 5] = [[0.0, 0.0], [2.0, 0.0], [0.0, 2.0], [2.0, 2.0], [1.0, 1.0]];
@@ -258,16 +254,7 @@ fn spheres_about_a_centre() {
         [0, 1, 2].map(|k| if i >> k & 1 == 0 { r / 3f64.sqrt() } else { -r / 3f64.sqrt() })
     };
     let points: Vec<[f64; 3]> = [1.0, 2.0, 3.0].iter().flat_map(|&r| (0..8).map(move |i| corner(i, r))).collect();
-    let none = Numbers { data: ptr::null(), stride: 0, kind: 0 };
-    let still = Vectors { x: ptr::null(), y: ptr::null(), z: ptr::null(), stride: 0, kind: 0 };
-    let particles = Particles {
-        count: 24,
-        positions: Vectors { x: points.as_ptr().cast(), kind: F64, ..still },
-        velocities: still,
-        masses: none,
-        mass: 1.0,
-        ids: none,
-    };
+    let particles = Particles { mass: 1.0, ..particles(&points) };
     // The mean density within r is 8 / (4/3 pi r^3) for r from 1 to 2.
     let density = 8.0 / (4.0 / 3.0 * std::f64::consts::PI * 1.5f64.powi(3));
     let (thresholds, centers) = ([density, 1e9], [0.0; 3]);

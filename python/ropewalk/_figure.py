@@ -125,8 +125,8 @@ class Figure:
         image = pyplot.imread(io.BytesIO(self.png(dpi)), format="png")
         if ax is None:
             height, width = image.shape[:2]
-            inches = [size / (dpi or _DEFAULT_DPI) for size in (width, height)]
-            ax = pyplot.figure(figsize=inches, dpi=dpi or _DEFAULT_DPI).add_axes((0, 0, 1, 1))
+            per_inch = dpi or _DEFAULT_DPI
+            ax = pyplot.figure(figsize=(width / per_inch, height / per_inch), dpi=per_inch).add_axes((0, 0, 1, 1))
         ax.imshow(image)
         ax.set_axis_off()
         return ax

@@ -49,16 +49,17 @@ fn by_peak(found: &Subhalos) -> Vec<Row> {
 
 #[test]
 fn structures_are_those_of_the_definition() {
-    compare_clumps(0..3);
+    compare_clumps(0..3, 12);
 }
 
 #[test]
 #[ignore = "wide"]
 fn wide_structures_are_those_of_the_definition() {
-    compare_clumps(3..6);
+    compare_clumps(3..6, 10);
 }
 
-fn compare_clumps(seeds: Range<u64>) {
+/// Compares with the definition. Some cloud must have at least `many` structures, and three levels.
+fn compare_clumps(seeds: Range<u64>, many: usize) {
     let (mut deepest, mut most) = (0, 0);
     for seed in seeds {
         let (points, masses) = clumps(700, seed);
@@ -102,7 +103,7 @@ fn compare_clumps(seeds: Range<u64>) {
             }
         }
     }
-    assert!(deepest >= 3 && most >= 10, "{deepest} {most}");
+    assert!(deepest >= 3 && most >= many, "{deepest} {most}");
 }
 
 #[test]

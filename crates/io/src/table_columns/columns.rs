@@ -125,7 +125,7 @@ impl Columns {
     }
 
     /// Describes the columns that are left out, with the reasons.
-    pub(crate) fn described(&self) -> String {
+    fn described(&self) -> String {
         let one = |(name, why): &(String, String)| match name.as_str() {
             "" => format!("a column without a name ({why})"),
             name => format!("{} ({why})", shorten(name.as_bytes())),

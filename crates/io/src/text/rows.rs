@@ -130,22 +130,26 @@ impl TableBuilder {
         for &column in &columns.coordinates {
             let value = parse(columns, fields, column, "a number", number, !reads_fields)?;
             let field = fields.get(column);
-            let (title, advice) = (|| columns.title(column), || columns.advice());
             if !value.is_finite() && !reads_fields {
                 // Decimal numbers that are too large are parsed as infinite, too.
                 let message = if field.iter().any(u8::is_ascii_digit) {
-                    format!("{} is {}: 64-bit floats have no such large numbers{}", title(), shorten(field), advice())
+                    format!(
+                        "{} is {}: 64-bit floats have no such large numbers{}",
+                        columns.title(column),
+                        shorten(field),
+                        columns.advice()
+                    )
                 } else {
-                    format!("{} is {value}: coordinates must be finite{}", title(), advice())
+                    format!("{} is {value}: coordinates must be finite{}", columns.title(column), columns.advice())
                 };
                 return Err(if value.is_nan() { Refused::Missing(message) } else { Refused::Wrong(message) });
             }
             if is_rounded(field, value) {
                 return Err(Refused::Wrong(format!(
                     "{} is {}: 64-bit floats round this whole number to {value}; write it with a decimal point to accept rounding{}",
-                    title(),
+                    columns.title(column),
                     shorten(field),
-                    advice()
+                    columns.advice()
                 )));
             }
             self.coordinates.push(value);
