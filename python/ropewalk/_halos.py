@@ -128,7 +128,8 @@ def halos(
         warning and an entry of `HaloCatalog.meta`.
 
         The catalogue has the number and mass of each type and of all types. Spheres and profiles are over all types, the structure
-        of halos over linked and attached particles. With AdaptaHOP, other types count only in spheres and profiles.
+        of halos over linked and attached particles. With AdaptaHOP, a particle joins the halo or
+        subhalo of its nearest linked particle, and all that contain it; unbinding removes linked particles only.
 
     box_size : float, optional
         The side of the periodic cube ``[0, box_size]``, in the unit of the positions. Default: the box of the snapshot.
@@ -356,12 +357,9 @@ def _of_snapshot(
     if universe["velocity_unit"] is not None or (z is not None and snapshot.redshift not in (None, z)):
         name = "redshift" if universe["velocity_unit"] is None else "velocity_unit"
         raise ValueError(f"{name}: velocities are converted when they are read; specify it when reading: read_snapshot(path, {name}=..)")
-    if attach and arguments["finder"] == "adaptahop":
-        raise ValueError('attach is for finder="fof" or "hop"; leave it out for AdaptaHOP, and other types count in spheres and profiles')
     if attach is None:
-        counts_in_spheres = arguments["finder"] != "adaptahop" or arguments["overdensities"] or arguments["profiles"]
-        attach = snapshot._unread_types() if counts_in_spheres else []
-    if snapshot._settings["single_part"] and arguments["eps"] is None and (arguments["finder"] == "fof" or (arguments["finder"] == "hop" and attach)):
+        attach = snapshot._unread_types()
+    if snapshot._settings["single_part"] and arguments["eps"] is None and (arguments["finder"] == "fof" or attach):
         raise ValueError("single_part: the mean separation depends on the particles of all files; give the linking length as eps")
     others = snapshot._others(attach, arguments["n_jobs"], bool(arguments["overdensities"])) if attach else None
     return _native.halos_of_particles(snapshot._whole(arguments["n_jobs"]), masses, others, str(snapshot.path), arguments)

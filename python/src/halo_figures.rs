@@ -50,7 +50,7 @@ impl HaloFigures {
         };
         let (units, comoving_units) = (axes(factors.as_ref()), axes(comoving.as_ref()));
         let unit = universe.known_units().length.map_or("", |_| units.length());
-        let of_types = pipeline.particle_sets().halos_alone().map_or(String::new(), |types| format!(" of {types}"));
+        let of_types = pipeline.particle_sets().linked_alone().map_or(String::new(), |types| format!(" of {types}"));
         let is_comparable = pipeline.part_of_volume().is_none() && !pipeline.counts_particles();
         Self {
             catalog,

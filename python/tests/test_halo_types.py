@@ -55,8 +55,8 @@ def test_attached_types(tmp_path: Path) -> None:
         with pytest.raises(ValueError, match=match):
             halos(snapshot, attach=wrong)
     for adaptahop in ("adaptahop", AdaptaHOP()):
-        with pytest.raises(ValueError, match="attach is for finder"):
-            halos(snapshot, attach=6, finder=adaptahop)
+        found = halos(snapshot, finder=adaptahop, **more)  # type: ignore[arg-type]
+        assert list(found.attached_labels) == others and found.meta["attached_types"] == ", ".join(map(str, others))
     with pytest.raises(ValueError, match="attach is for snapshots"):
         halos(snapshot.positions, attach=0)
 

@@ -12,7 +12,7 @@ use crate::cluster::members::{ClusterLists, of_clusters};
 use crate::csr::Csr;
 use crate::error::Result;
 use crate::geometry::Boundary;
-use crate::memory::{collected, copy_of, filled};
+use crate::memory::{append, collected, copy_of, filled, with_capacity};
 use crate::parallel::{for_each, map};
 
 /// Groups of points, largest first; ties are broken by the smallest member. Halos from [`Halos::from_lists`] keep the
@@ -61,6 +61,26 @@ impl Halos {
     pub(crate) fn with_sizes(boundary: Boundary, labels: Labels, sizes: &[u32], min_members: usize) -> Self {
         let ClusterLists { clusters, offsets, members } = of_clusters(&labels, sizes, min_members.max(1));
         Self::from_parts(labels, clusters, offsets, members, boundary)
+    }
+
+    /// Adds members to the halos: indices of further points, from 0 and ascending, which `more` returns for each halo.
+    /// In the result these points come after those of the halos, `points` of them, and have no labels.
+    #[doc(hidden)]
+    pub fn with_more_members<'m>(&self, points: usize, more: &dyn Fn(usize) -> &'m [u32]) -> Self {
+        let own = self.labels.as_slice();
+        let mut labels = filled(own.len() + points, -1);
+        labels[..own.len()].copy_from_slice(own);
+        let labels = Labels::from_parts(labels, self.labels.n_clusters() as u32, None);
+        let mut offsets = with_capacity(self.len() + 1);
+        let added: usize = (0..self.len()).map(|halo| more(halo).len()).sum();
+        let mut members = with_capacity(self.all_members().len() + added);
+        offsets.push(0);
+        for (halo, own_members) in self.iter().enumerate() {
+            append(&mut members, own_members.iter().copied());
+            append(&mut members, more(halo).iter().map(|point| own.len() as u32 + point));
+            offsets.push(members.len());
+        }
+        Self::from_parts(labels, self.clusters.clone(), offsets, members, self.boundary.clone())
     }
 
     /// Replaces the space of the halos.

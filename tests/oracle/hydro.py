@@ -180,22 +180,22 @@ def rows_of(groups, ids):
 class Expected:
     """Halos of linked and attached particles, computed by numpy."""
 
-    def __init__(self, side, particles, attached, length=None, read=()):
-        """Particles of the types `attached` join halos of type 1; those of `read` count only in spheres."""
+    def __init__(self, side, particles, attached, length=None, linked=None):
+        """Particles of the types `attached` join halos of type 1, whose rows are `linked`, or those of friends of friends."""
         self.side, self.attached = side, attached
         wrapped = {kind: np.mod(table["x"].astype("f8"), side) for kind, table in particles.items()}
         # A remainder may be rounded to the side itself.
         self.wrapped = {kind: np.where(x >= side, x - side, x) for kind, x in wrapped.items()}
         self.tree = cKDTree(self.wrapped[1], boxsize=side)
         self.length = 0.2 * side / len(self.wrapped[1]) ** (1 / 3) if length is None else length
-        self.labels = {1: rows_of(friends_of_friends(self.wrapped[1], side, self.length), particles[1]["ids"])}
+        if linked is None:
+            linked = rows_of(friends_of_friends(self.wrapped[1], side, self.length), particles[1]["ids"])
+        self.labels = {1: linked}
         for kind in attached:
             distance, nearest = self.tree.query(self.wrapped[kind], distance_upper_bound=self.length * (1 + 1e-9))
             near = distance <= self.length
             self.labels[kind] = np.where(near, self.labels[1][np.where(near, nearest, 0)], -1)
-        for kind in read:
-            self.labels[kind] = np.full(len(self.wrapped[kind]), -1)
-        kinds = [1, *attached, *read]
+        kinds = [1, *attached]
         self.kind = np.concatenate([np.full(len(self.wrapped[kind]), kind) for kind in kinds])
         self.x = np.concatenate([particles[kind]["x"].astype("f8") for kind in kinds])
         self.v = np.concatenate([particles[kind]["v"].astype("f8") for kind in kinds]) * np.sqrt(1 / (1 + REDSHIFT))
@@ -436,32 +436,81 @@ def type_list(attribute):
 
 
 def compare_subhalos(out, expected, particles, report):
-    """Compares halos and subhalos of dark matter only, with spheres and profiles over all types."""
-    catalog, labels = Table.read(out / "halos.ecsv"), np.load(out / "labels.npy")
-    assert len(labels) == len(particles[1]["m"]) and not list(out.glob("labels_type*")), sorted(out.iterdir())
-    assert str(catalog.meta["linked_types"]) == "1" and catalog.meta["types_in_spheres_only"] == "0, 4, 5", catalog.meta
-    assert not [name for name in catalog.colnames if name.endswith("_total") or "_type" in name], catalog.colnames
+    """Compares particles of other types that join halos and subhalos, given the labels of dark matter."""
     assert "not read" not in report, report
-    parent = dict(zip(catalog["halo_label"].tolist(), catalog["halo_parent"].tolist()))
-
-    def above(label):
-        while label >= 0:
-            yield label
-            label = parent[label]
-
-    for row in some(len(catalog)):
+    catalog = Table.read(out / "halos.ecsv")
+    assert str(catalog.meta["linked_types"]) == "1" and catalog.meta["attached_types"] == "0, 4, 5", catalog.meta
+    for kind in expected.attached:
+        labels, ids = np.load(out / f"labels_type{kind}.npy"), np.load(out / f"ids_type{kind}.npy")
+        assert np.array_equal(labels, expected.labels[kind]), f"labels of type {kind}"
+        assert np.array_equal(ids, particles[kind]["ids"]), f"ids of type {kind}"
+    parent = catalog["halo_parent"].tolist()
+    # The rows of a row and of all subhalos in it.
+    inside = [[row] for row in range(len(catalog))]
+    for row in range(len(catalog)):
+        above = parent[row]
+        while above >= 0:
+            inside[above].append(row)
+            above = parent[above]
+    rows = some(len(catalog))
+    for row in rows:
         halo = catalog[row]
-        inside = [label for label in parent if int(halo["halo_label"]) in above(label)]
-        members = np.flatnonzero(np.isin(labels, inside))
+        members = np.flatnonzero(np.isin(expected.label, inside[row]))
         center = np.array([halo[f"halo_center_{axis}"] for axis in "xyz"]).astype("f4").astype(float)
         found = expected.halo(members, center)
-        assert halo["halo_count"] == len(members) and expected.kind[members].max() == 1, row
-        check("mass of dark matter", halo["halo_mass"], found["total"], row)
+        assert halo["halo_count"] == found["count"][1], row
+        check("mass of dark matter", halo["halo_mass"], found["mass"][1], row)
+        check("total mass", halo["halo_mass_total"], found["total"], row)
+        assert halo["halo_count_total"] == len(members), row
+        for kind in [1, *expected.attached]:
+            check(f"mass of type {kind}", halo[f"halo_mass_type{kind}"], found["mass"][kind], row)
+            assert halo[f"halo_count_type{kind}"] == found["count"][kind], (row, kind)
         for name in ("vmax", "rvmax", "half_mass_radius", "axis_ratio_b", "axis_ratio_c"):
             check(name, halo[f"halo_{name}"], found[name], row)
         compare_sphere(halo, found, row, "halo")
+    assert max(parent[row] for row in rows) >= 0 and max(catalog["halo_count_type0"][row] for row in rows if parent[row] >= 0) > 20
     compare_profiles(catalog, Table.read(out / "profiles.ecsv"), expected, "halo")
-    print(f"AdaptaHOP: {len(catalog)} halos and subhalos, with spheres over all types: equal")
+    compare_subhalo_groups(out / GROUPS, parent, inside, expected)
+    print(f"AdaptaHOP: {len(catalog)} halos and subhalos, with particles of all types: equal")
+
+
+def compare_subhalo_groups(path, parent, inside, expected):
+    """Compares groups and subhalos of a group catalogue: numbers, masses and motions of all types, and ids by type."""
+    with h5py.File(path) as file:
+        group = {name: values[()] for name, values in file["Group"].items()}
+        subhalo = {name: values[()] for name, values in file["Subhalo"].items()}
+        ids = file["IDs/ID"][()]
+    hosts = [row for row in range(len(parent)) if parent[row] < 0]
+    # In a group the halo itself comes first, then its subhalos as in the catalogue.
+    order = [row for host in hosts for row in sorted(inside[host], key=lambda row: (row != host, row))]
+    assert len(group["GroupLen"]) == len(hosts) and len(subhalo["SubhaloLen"]) == len(order)
+    by_type = [np.flatnonzero(expected.kind == kind) for kind in range(6)]
+
+    def check_row(name, found, place, members, row):
+        counts = [int(np.sum(expected.kind[members] == kind)) for kind in range(6)]
+        assert found[f"{name}LenType"][place].tolist() == counts and found[f"{name}Len"][place] == len(members), (name, row)
+        masses = np.bincount(expected.kind[members], expected.m[members], minlength=6)
+        assert np.allclose(found[f"{name}MassType"][place], masses, rtol=1e-5), (name, row)
+        check(f"{name}Mass", found[f"{name}Mass"][place], masses.sum(), row, 1e-5)
+        center, velocity, dispersion = expected.means(members)
+        assert apart(found[f"{name}CM"][place], center / 1000, expected.side / 1000) < 1e-6 * expected.side, (name, row)
+        assert np.allclose(found[f"{name}Vel"][place], velocity, rtol=1e-6, atol=1e-4), (name, row)
+        check(f"{name}VelDisp", found[f"{name}VelDisp"][place], dispersion, row)
+        return counts
+
+    ends = np.cumsum(group["GroupLen"]).astype(int)
+    for place in some(len(hosts)):
+        rows = inside[hosts[place]]
+        members = np.flatnonzero(np.isin(expected.label, rows))
+        counts = check_row("Group", group, place, members, hosts[place])
+        listed = np.split(ids[ends[place] - len(members) : ends[place]], np.cumsum(counts)[:-1])
+        for kind in range(6):
+            own = np.intersect1d(members, by_type[kind], assume_unique=True)
+            assert np.array_equal(np.sort(listed[kind]), np.sort(expected.ids[own])), (place, kind)
+    for place in some(len(order)):
+        members = expected.members(order[place])
+        if len(members):
+            check_row("Subhalo", subhalo, place, members, order[place])
 
 
 def compare_mass_function(out, expected):
@@ -496,10 +545,12 @@ def compare_whole(options, folder, side, particles, share):
     assert 0.7 < lower < 0.95, lower
     compare_groups(folder / "alone" / GROUPS, bare, alone, particles, [0, 4, 5], share)
 
-    spheres = Expected(side, particles, [], read=[0, 4, 5])
-    subhalos = ["--finder", "adaptahop", "--so", "200c", "--profiles", str(PROFILES), "--no-pictures"]
-    report = run(options.program, folder, folder / "subhalos", *subhalos)
-    compare_subhalos(folder / "subhalos", spheres, particles, report)
+    subhalos = ["--finder", "adaptahop", "--so", "200c", "--profiles", str(PROFILES), "--group-catalog", "--no-pictures"]
+    for more in [], ["--unbind"]:
+        out = folder / "-".join(["subhalos", *more])
+        report = run(options.program, folder, out, *subhalos, *more)
+        expected = Expected(side, particles, [0, 4, 5], linked=np.load(out / "labels.npy"))
+        compare_subhalos(out, expected, particles, report)
     print(f"hydrodynamical snapshot: {len(catalog)} halos; {100 * share:.1f}% of the mass is in types 0, 4 and 5: equal")
 
 

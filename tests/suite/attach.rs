@@ -2,7 +2,7 @@
 
 use common::random::Random;
 use ropewalk::distributed::{Communicator, on_threads};
-use ropewalk::{ErrorKind, Fof};
+use ropewalk::{AdaptaHop, ErrorKind, Fof};
 use ropewalk_io::{Masses, Points, Snapshot, Table, TypeRun};
 use ropewalk_pipeline::{Finder, LinkingLength, Options, Pipeline};
 use ropewalk_table::columns::{Meta, Values};
@@ -332,6 +332,69 @@ fn linking_length_of_hop() {
     };
     assert_eq!(length(&pipeline), None);
     assert_eq!(length(&pipeline.attaching(&others).unwrap()), Some(1.0));
+}
+
+/// With AdaptaHOP a particle joins the structure of its nearest linked particle, and all that contain it.
+#[test]
+fn particles_join_subhalos() {
+    let mut random = Random::new(3);
+    // A halo with a subhalo, another halo, and gas in all of them and elsewhere.
+    let mut cloud = |n: usize, center: [f64; 3], edge: f64| -> Vec<[f64; 3]> {
+        let mut place = || {
+            let way: [f64; 3] = std::array::from_fn(|_| random.normal());
+            let length = way.iter().map(|x| x * x).sum::<f64>().sqrt();
+            let r = edge * random.unit();
+            std::array::from_fn(|k| center[k] + r * way[k] / length)
+        };
+        (0..n).map(|_| place()).collect()
+    };
+    let clouds = [([5.0; 3], 1.5), ([5.9, 5.0, 5.0], 0.12), ([1.5, 8.0, 8.0], 0.5)];
+    let mut of_each = |counts: [usize; 3]| -> Vec<[f64; 3]> {
+        clouds.iter().zip(counts).flat_map(|(&(center, edge), n)| cloud(n, center, edge)).collect()
+    };
+    let (dark, mut gas) = (of_each([4000, 800, 500]), of_each([300, 200, 100]));
+    gas.extend([[9.0; 3], [0.5; 3]]);
+    let mut linked = snapshot(&dark, &[(1, dark.len())], Masses::Equal(4.0));
+    linked.box_size = Some(10.0);
+    let masses: Vec<f64> = (0..gas.len()).map(|i| 0.5 + i as f64 / 1024.0).collect();
+    let others = snapshot(&gas, &[(0, 400), (4, gas.len() - 400)], Masses::Each(masses.clone()));
+    let mut options = Options::default();
+    options.finder = Finder::AdaptaHop { finder: AdaptaHop::new().density_threshold(5.0), unbind: false };
+    (options.linking_length, options.min_members) = (LinkingLength::Length(0.05), 100);
+    let pipeline = Pipeline::new(&linked, &options).unwrap().attaching(&others).unwrap();
+    let mut found = pipeline.find().unwrap();
+    pipeline.attach(&mut found).unwrap();
+    let attached = found.attached.as_ref().unwrap();
+
+    let rows = found.subhalos.as_ref().unwrap().rows();
+    let own = found.subhalos.as_ref().unwrap().structures().labels().as_slice();
+    let mut expected = vec![vec![]; rows.len()];
+    for (other, place) in gas.iter().zip(0u32..) {
+        let nearest = (0..dark.len()).map(|i| (distance2(dark[i], *other, false), i));
+        let (d2, nearest) = nearest.min_by(|a, b| a.partial_cmp(b).unwrap()).unwrap();
+        let mut at = usize::try_from(own[nearest]).ok().filter(|_| d2 <= 0.05 * 0.05);
+        assert_eq!(attached.labels[place as usize], at.map_or(-1, |at| found.halos.clusters()[at] as i32));
+        while let Some(structure) = at {
+            expected[structure].push(place);
+            at = rows[structure].parent.map(|parent| parent as usize);
+        }
+    }
+    assert!(rows.iter().zip(&expected).any(|(row, list)| row.level == 2 && list.len() > 50), "{expected:?}");
+    for (structure, list) in expected.iter().enumerate() {
+        assert_eq!(attached.members(structure), list);
+    }
+    let catalog = pipeline.measure(&found).unwrap().catalog;
+    let column = |name: &str| catalog.columns().iter().find(|column| column.name() == name).unwrap().values();
+    let (Values::Integers(stars), Values::Numbers(totals)) = (column("halo_count_type4"), column("halo_mass_total"))
+    else {
+        panic!("of other types")
+    };
+    for (row, &structure) in catalog.order().iter().enumerate() {
+        let list = &expected[structure as usize];
+        let mass: f64 = list.iter().map(|&place| masses[place as usize]).sum();
+        assert!((totals[row] / (catalog.halos()[row].mass + mass) - 1.0).abs() < 1e-12);
+        assert_eq!(stars[row], list.iter().filter(|&&place| place >= 400).count() as u64);
+    }
 }
 
 /// Lists of members contain particles of any type, by their ids or by their indices within the type.

@@ -99,7 +99,7 @@ pub fn profiles_picture(
         })
         .collect();
     let units = axes(pipeline, factors.as_ref());
-    let of = pipeline.particle_sets().spheres_alone().map_or(String::new(), |kinds| format!(", {kinds}"));
+    let of = pipeline.particle_sets().alone().map_or(String::new(), |kinds| format!(", {kinds}"));
     let halos = match panels.len() {
         1 => "Density profile of the largest halo",
         _ => "Density profiles of the largest halos",

@@ -264,7 +264,7 @@ fn dendrogram(args: &Args, catalog: &Catalog, units: &AxisUnits, pipeline: &Pipe
         Some(halo) => {
             let count = counted(halo.count as u64, "particle");
             let mass = units.mass_of_halo(mass_factor(pipeline, factors.as_ref()) * halo.mass);
-            let of = pipeline.particle_sets().halos_alone().map_or(String::new(), |kinds| format!(" of {kinds}"));
+            let of = pipeline.particle_sets().linked_alone().map_or(String::new(), |kinds| format!(" of {kinds}"));
             format!("halo {row}: {count}{mass}{of}{}", units.when())
         }
         None => String::new(),

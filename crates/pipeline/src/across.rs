@@ -130,10 +130,11 @@ impl<'a> Pipeline<'a> {
         if self.needs_regions() {
             shared.around = Some(self.around_all(others)?);
         }
-        let halo_of = points.halos.iter().map(|&halo| Some(halo as usize));
+        let mut members = vec![vec![]; shared.halos.owned().len()];
+        (0..).zip(&points.halos).for_each(|(place, &halo)| members[halo as usize].push(place));
         // Labels are below 2^31: `check_clusters` in `find_across`.
         let labels = points.labels.iter().map(|&label| label as i32).collect();
-        Ok(Attached::new(Cow::Owned(joined), labels, shared.halos.owned().len(), halo_of))
+        Ok(Attached::new(Cow::Owned(joined), labels, members))
     }
 
     /// Returns linked and other particles together in the regions of ranks, in the precision in which one process

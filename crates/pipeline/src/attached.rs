@@ -26,7 +26,8 @@ pub(super) fn list_names(kind: u8) -> [&'static str; 2] {
 pub struct Attached<'a> {
     /// The label of each particle, -1 for none, in the order of the snapshot of
     /// [`Pipeline::attaching`](super::Pipeline::attaching). Labels are those of
-    /// [`FoundHalos::labels`](super::FoundHalos::labels). [`Snapshot::of_type`] returns those of one type.
+    /// [`FoundHalos::labels`](super::FoundHalos::labels), with subhalos that of the innermost.
+    /// [`Snapshot::of_type`] returns those of one type.
     pub labels: Vec<i32>,
     /// For each type, the number and the mass of its particles in each halo.
     pub(super) sums: BTreeMap<u8, Sums>,
@@ -44,26 +45,14 @@ pub(super) struct Sums {
 }
 
 impl<'a> Attached<'a> {
-    /// Collects the particles of `others` that joined halos. `halos` is the number of halos, `halo_of` the halo of
-    /// each particle, `None` for none.
-    pub(super) fn new(
-        others: Cow<'a, Snapshot>,
-        labels: Vec<i32>,
-        halos: usize,
-        halo_of: impl Iterator<Item = Option<usize>>,
-    ) -> Self {
-        let mut members = vec![vec![]; halos];
-        for (place, halo) in (0..).zip(halo_of) {
-            if let Some(list) = halo.and_then(|halo| members.get_mut(halo)) {
-                list.push(place);
-            }
-        }
-        let sums = sums_of(&others, halos, &|halo| &members[halo]);
+    /// Sums up the particles of `others` that joined halos. `members` has the particles of each halo, ascending.
+    pub(super) fn new(others: Cow<'a, Snapshot>, labels: Vec<i32>, members: Vec<Vec<u32>>) -> Self {
+        let sums = sums_of(&others, members.len(), &|halo| &members[halo]);
         Self { labels, sums, members, others }
     }
 
-    /// Returns the indices in their snapshot of the particles that joined a halo, ascending; empty if there is no
-    /// such halo.
+    /// Returns the indices in their snapshot of the particles that joined a halo or its subhalos, ascending; empty if
+    /// there is no such halo.
     pub fn members(&self, halo: usize) -> &[u32] {
         self.members.get(halo).map_or(&[], Vec::as_slice)
     }

@@ -1,4 +1,4 @@
-//! Adds particles of other types to a pipeline: they join halos, or count in spheres and profiles only.
+//! Adds particles of other types to a pipeline, which join halos and count in spheres and profiles.
 //!
 //! In: on each rank its part of the other particles. Out: the pipeline with them, with lengths and types of all
 //! particles.
@@ -12,7 +12,7 @@ use ropewalk_table::points::extent::is_box;
 
 use crate::census::Census;
 use crate::others::{OtherTypes, check_others, counts_before, types_without_ids};
-use crate::shared_state::{MatterInputs, Step, begin, joins};
+use crate::shared_state::{MatterInputs, Step, begin};
 use crate::{Pipeline, Scales};
 
 /// The name of all particles in errors about the periodic box.
@@ -22,8 +22,7 @@ impl<'a> Pipeline<'a> {
     /// Adds particles of other types; `others` has those of this rank. Collective.
     ///
     /// Halos are found among the linked particles only; [`Pipeline::attach`] then attaches the others to them.
-    /// Spheres and profiles are over all particles, attached or not. For halos with subhalos
-    /// ([`Finder::AdaptaHop`](super::Finder::AdaptaHop)) the others count in spheres and profiles only.
+    /// Spheres and profiles are over all particles, attached or not.
     ///
     /// # Errors
     /// - positions or velocities without three coordinates, or with values that are not finite
@@ -59,7 +58,7 @@ impl<'a> Pipeline<'a> {
         let known = MatterInputs { about: &whole.about, universe: &whole.universe, kinds };
         let volume = whole.scales.volume;
         let share = known.share_of_matter(ranks, parts, volume)?;
-        let sets = known.particle_sets(ranks, parts, joins(self.options), !whole.census.lacks_masses())?;
+        let sets = known.particle_sets(ranks, parts, !whole.census.lacks_masses())?;
         whole.scales = agree(ranks, Scales::new(self.options.linking_length, whole.census.n, volume, share))?;
         whole.sets = sets;
         let types_without_ids = types_without_ids(others, &census);

@@ -93,46 +93,63 @@ impl Pipeline<'_> {
         spheres: &[SphericalOverdensity],
         gravity: f64,
     ) -> Result<Vec<Structure>> {
-        let of_all = found.attached.is_some().then(|| self.all()).flatten();
-        let Some(all) = of_all else {
+        let Some(all) = self.all_if_attached(found) else {
             return with_particles!(self, |_positions, particles| {
                 measure_structure(&found.halos, &particles, centers, spheres, gravity)
             });
         };
-        let halos = self.halos_with_attached(found)?;
+        let halos = self.halos_with_attached(found);
         with_all!(self, all, |particles| measure_structure(&halos, &particles, centers, spheres, gravity))
     }
 
     /// Returns mass, mean position and motion of each halo over its linked members and attached particles, in the
     /// order of `found`. `None` without attached particles.
     pub(super) fn halos_of_all(&self, found: &FoundHalos<'_>) -> Result<Option<Vec<Halo>>> {
-        let Some(all) = found.attached.is_some().then(|| self.all()).flatten() else { return Ok(None) };
-        let halos = self.halos_with_attached(found)?;
-        let catalog = with_all!(self, all, |particles| Catalog::new(&halos, &particles))?;
-        let mut rows = catalog.halos().to_vec();
-        for (row, &halo) in catalog.halos().iter().zip(catalog.order()) {
-            rows[halo as usize] = *row;
-        }
-        Ok(Some(rows))
+        let Some(all) = self.all_if_attached(found) else { return Ok(None) };
+        let halos = self.halos_with_attached(found);
+        with_all!(self, all, |particles| rows_of(&halos, &particles)).map(Some)
+    }
+
+    /// Returns the same for lists of linked and attached particles together. An attached particle is named by its
+    /// index plus the number of linked particles.
+    pub(super) fn halos_of_lists(
+        &self,
+        found: &FoundHalos<'_>,
+        offsets: &[usize],
+        members: &[u32],
+    ) -> Result<Vec<Halo>> {
+        let Some(all) = self.all_if_attached(found) else {
+            let halos = Halos::from_lists(self.points.len(), offsets, members)?;
+            return with_particles!(self, |_positions, particles| rows_of(&halos, &particles));
+        };
+        let halos = Halos::from_lists(all.points.len(), offsets, members)?;
+        with_all!(self, all, |particles| rows_of(&halos, &particles))
+    }
+
+    /// Returns all particles together if some are attached.
+    fn all_if_attached(&self, found: &FoundHalos<'_>) -> Option<&Snapshot> {
+        found.attached.is_some().then(|| self.all()).flatten()
     }
 
     /// Returns the halos with their attached particles as members, among all particles together.
-    fn halos_with_attached(&self, found: &FoundHalos<'_>) -> Result<Halos> {
-        let first = self.points.len() as u32;
-        let (mut offsets, mut members) = (vec![0], vec![]);
-        for (halo, linked) in found.halos.iter().enumerate() {
-            members.extend_from_slice(linked);
-            let attached = found.attached.as_ref().map_or(&[][..], |attached| attached.members(halo));
-            members.extend(attached.iter().map(|place| first + place));
-            offsets.push(members.len());
-        }
-        let n = self.points.len() + self.others().map_or(0, |others| others.points.len());
-        Halos::from_lists(n, &offsets, &members)
+    fn halos_with_attached(&self, found: &FoundHalos<'_>) -> Halos {
+        let attached = |halo| found.attached.as_ref().map_or(&[][..], |attached| attached.members(halo));
+        found.halos.with_more_members(self.others().map_or(0, |others| others.points.len()), &attached)
     }
 
     fn of<'s, S: Scalar>(&self, table: &'s Table<S>, all: &'s Snapshot) -> Result<Particles<'s, S>> {
         Ok(particles_of(rows("points", table)?, all, self.whole.period))
     }
+}
+
+/// Measures halos, in their order.
+fn rows_of<S: Scalar>(halos: &Halos, particles: &Particles<'_, S>) -> Result<Vec<Halo>> {
+    let catalog = Catalog::new(halos, particles)?;
+    let mut rows = catalog.halos().to_vec();
+    for (row, &halo) in catalog.halos().iter().zip(catalog.order()) {
+        rows[halo as usize] = *row;
+    }
+    Ok(rows)
 }
 
 fn rows<'s, S: Scalar>(what: &'static str, table: &'s Table<S>) -> Result<&'s [[S; 3]]> {

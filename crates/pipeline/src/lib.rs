@@ -145,7 +145,7 @@ impl<'a> Pipeline<'a> {
     /// - a column of the options that does not exist
     /// - particles of [`Pipeline::attaching`] that [`Pipeline::attach`] has not attached
     pub fn measure(&self, found: &FoundHalos<'_>) -> Result<Measured> {
-        if self.others.is_some() && self.joins() && found.attached.is_none() {
+        if self.others.is_some() && found.attached.is_none() {
             let message = "the other particles are not attached to the halos; call `attach` before `measure`";
             return Err(Error::missing("attach", message));
         }
@@ -195,11 +195,9 @@ impl<'a> Pipeline<'a> {
         if meta::has_some_ids(self, sets) {
             notes.extend(meta::notes_on_ids(self, sets).into_iter().map(Note::SomeIds));
         }
-        notes.extend(sets.in_spheres_sentence(options.finder.column_prefix()).map(Note::TypesInSpheres));
         notes.extend(meta::other_box(self).map(Note::OtherBox));
         notes.extend(self.filling_sentence().map(Note::PartOfVolume));
         notes.extend(self.filling_unknown().map(Note::FillingUnknown));
-        notes.extend(self.contamination_sentence().map(Note::NoContamination));
         if universe.redshift.is_none() && (self.whole.unbinding.is_some() || !options.overdensities.is_empty()) {
             notes.push(Note::NoRedshift);
         }

@@ -32,17 +32,6 @@ impl Pipeline<'_> {
         ))
     }
 
-    /// Returns a sentence on the missing contamination column, if the finder has subhalos and the file has
-    /// low-resolution dark matter.
-    pub(super) fn contamination_sentence(&self) -> Option<String> {
-        let coarse =
-            named(&low_resolution_types(&self.whole.about, &self.whole.sets.linked)).filter(|_| !self.joins())?;
-        Some(format!(
-            "no contamination column: AdaptaHOP attaches no particles, so that halos have no share of {coarse}, which are \
-             low-resolution dark matter in zoom runs"
-        ))
-    }
-
     /// Returns a sentence for particles that do not fill their volume.
     pub(super) fn filling_sentence(&self) -> Option<String> {
         let (share, place) = (share_in_percent(self.whole.scales.share_of_matter?), self.place());
@@ -116,7 +105,7 @@ impl Pipeline<'_> {
 
 /// Returns the types whose masses are summed.
 fn filling_kinds(sets: &ParticleSets) -> Vec<u8> {
-    let mut kinds = sets.of_spheres();
+    let mut kinds = sets.types_read();
     kinds.retain(|kind| sets.linked.contains(kind) || !LOW_RESOLUTION.contains(kind));
     kinds
 }

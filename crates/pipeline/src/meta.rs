@@ -45,8 +45,6 @@ pub enum Note {
     SomeIds(String),
     /// Types of the file were not read. The sentence lists them and their share of the mass.
     TypesNotRead(String),
-    /// Types count in spheres and profiles only. The sentence lists the types of halos and their masses.
-    TypesInSpheres(String),
     /// The side of the box in the options differs from that of the file. The sentence has both.
     OtherBox(String),
     /// The particles are only a part of the matter of their volume, as in zoom runs. The sentence describes the
@@ -55,8 +53,6 @@ pub enum Note {
     /// The file has low-resolution dark matter, and it is not known whether the linked particles fill the volume of
     /// the mean separation. The sentence lists the missing data.
     FillingUnknown(String),
-    /// The file has low-resolution dark matter, and the catalogue has no column for its share in halos.
-    NoContamination(String),
 }
 
 impl fmt::Display for Note {
@@ -75,11 +71,9 @@ impl fmt::Display for Note {
             Self::NoMasses => f.write_str(COUNTS),
             Self::SomeIds(sentence)
             | Self::TypesNotRead(sentence)
-            | Self::TypesInSpheres(sentence)
             | Self::OtherBox(sentence)
             | Self::PartOfVolume(sentence)
-            | Self::FillingUnknown(sentence)
-            | Self::NoContamination(sentence) => f.write_str(sentence),
+            | Self::FillingUnknown(sentence) => f.write_str(sentence),
         }
     }
 }
@@ -219,10 +213,8 @@ pub(super) fn particle_notes(pipeline: &Pipeline<'_>, sets: &ParticleSets) -> Ve
     notes.extend(pipeline.one_file_sentence());
     notes.extend(sets.unread_sentence());
     notes.extend(attached_sentence(sets, prefix));
-    notes.extend(sets.in_spheres_sentence(prefix));
     notes.extend(pipeline.filling_sentence());
     notes.extend(pipeline.filling_unknown());
-    notes.extend(pipeline.contamination_sentence());
     if pipeline.counts_particles() {
         notes.push(COUNTS.into());
     }
@@ -264,13 +256,12 @@ pub(super) fn notes_on_ids(pipeline: &Pipeline<'_>, sets: &ParticleSets) -> Vec<
 /// Returns a sentence on the particles that masses, structure, spheres and mass functions are over; `None` without
 /// attached types.
 fn attached_sentence(sets: &ParticleSets, prefix: &str) -> Option<String> {
-    let [linked, halos, spheres] = [&sets.linked, &sets.of_halos(), &sets.of_spheres()].map(|kinds| named(kinds));
-    let (linked, halos, spheres) = (linked?, halos?, spheres?);
+    let (linked, all) = (named(&sets.linked)?, named(&sets.types_read())?);
     (!sets.attached.is_empty()).then(|| {
         format!(
             "halos are found among {linked}; other types join the halo of their nearest linked particle within the linking length; \
              {prefix}_mass, means, dispersions and centres are of {linked}; {prefix}_mass_total, the structure of halos and mass \
-             functions are of {halos}; spheres and profiles are of {spheres}"
+             functions, spheres and profiles are of {all}"
         )
     })
 }

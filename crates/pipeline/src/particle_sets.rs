@@ -60,8 +60,6 @@ pub struct ParticleSets {
     pub linked: Vec<u8>,
     /// The types whose particles joined halos.
     pub attached: Vec<u8>,
-    /// The types that count in spheres and profiles only.
-    pub in_spheres: Vec<u8>,
     /// The types of the file that were not read.
     pub unread: Vec<u8>,
     /// The share of the mass of the file that the types in [`ParticleSets::unread`] have. `None` if it is not known,
@@ -72,42 +70,30 @@ pub struct ParticleSets {
 impl ParticleSets {
     /// Sorts the linked and the other types into sets; `about` has the types of the file. The share of the mass is
     /// not set.
-    pub(super) fn of_types([linked, others]: [&[u8]; 2], joins: bool, about: &Snapshot) -> Self {
+    pub(super) fn of_types([linked, others]: [&[u8]; 2], about: &Snapshot) -> Self {
         let is_read = |kind: &u8| linked.contains(kind) || others.contains(kind);
         let mut unread: Vec<u8> =
             about.file_types.iter().map(|&(kind, _)| kind).filter(|kind| !is_read(kind)).collect();
         unread.sort_unstable();
-        let (attached, in_spheres) = if joins { (others.to_vec(), vec![]) } else { (vec![], others.to_vec()) };
-        Self { linked: linked.to_vec(), attached, in_spheres, unread, unread_share: None }
+        Self { linked: linked.to_vec(), attached: others.to_vec(), unread, unread_share: None }
     }
 
     /// Returns `true` if there is at most one type, so that reports need not mention types.
     pub fn is_one_type(&self) -> bool {
-        self.linked.len() < 2 && self.attached.is_empty() && self.in_spheres.is_empty() && self.unread.is_empty()
+        self.linked.len() < 2 && self.attached.is_empty() && self.unread.is_empty()
     }
 
     /// Returns the lists that are not empty, with their names in headers.
     pub(super) fn lists(&self) -> impl Iterator<Item = (&'static str, &[u8])> {
-        let lists = [
-            ("linked_types", &self.linked),
-            ("attached_types", &self.attached),
-            ("types_in_spheres_only", &self.in_spheres),
-            ("types_not_read", &self.unread),
-        ];
+        let lists =
+            [("linked_types", &self.linked), ("attached_types", &self.attached), ("types_not_read", &self.unread)];
         lists.into_iter().filter(|(_, kinds)| !kinds.is_empty()).map(|(name, kinds)| (name, kinds.as_slice()))
     }
 
-    /// Returns the particle types in halos, linked or attached, in ascending order.
-    pub fn of_halos(&self) -> Vec<u8> {
+    /// Returns the particle types that were read, linked or attached, in ascending order. Halos, spheres and profiles
+    /// are over them.
+    pub fn types_read(&self) -> Vec<u8> {
         sorted([&self.linked[..], &self.attached])
-    }
-
-    /// Returns the particle types that count in spheres and profiles: all types that were read, in ascending order.
-    pub fn of_spheres(&self) -> Vec<u8> {
-        let mut all = self.of_halos();
-        all.extend(&self.in_spheres);
-        all.sort_unstable();
-        all
     }
 
     /// Returns a text that names the particle types of the file that were not read and their share of its mass, such as
@@ -119,7 +105,7 @@ impl ParticleSets {
     /// Returns a sentence for reports that names the particle types of the file that were not read, and the results
     /// that do not include them. `None` if all types were read.
     pub fn unread_sentence(&self) -> Option<String> {
-        let (unread, read) = (named(&self.unread)?, named(&self.of_spheres())?);
+        let (unread, read) = (named(&self.unread)?, named(&self.types_read())?);
         let were = if self.unread.len() == 1 { "was" } else { "were" };
         Some(format!(
             "{unread} {were} not read ({}); masses, spheres, profiles and mass functions are of {read} alone",
@@ -127,26 +113,16 @@ impl ParticleSets {
         ))
     }
 
-    /// Returns a sentence on the types that count in spheres and profiles only; `None` if there are none.
-    pub(super) fn in_spheres_sentence(&self, prefix: &str) -> Option<String> {
-        let (spheres, halos) = (named(&self.of_spheres())?, named(&self.of_halos())?);
-        let sentence = format!(
-            "halos, {prefix}_mass and mass functions are of {halos} alone; spheres and profiles are of {spheres}"
-        );
-        (!self.in_spheres.is_empty()).then_some(sentence)
+    /// Returns the particle types that were read, for titles: `type 1 alone`. `None` if these are all types of the file.
+    pub fn alone(&self) -> Option<String> {
+        named(&self.types_read()).filter(|_| !self.unread.is_empty()).map(|read| format!("{read} alone"))
     }
 
-    /// Returns the types of the particles in halos, for titles: `type 1 alone`. `None` if halos have particles of all
-    /// types of the file.
-    pub fn halos_alone(&self) -> Option<String> {
-        let lacks_types = !self.unread.is_empty() || !self.in_spheres.is_empty();
-        named(&self.of_halos()).filter(|_| lacks_types).map(|halos| format!("{halos} alone"))
-    }
-
-    /// Returns the types of the particles in spheres and profiles, for titles: `type 1 alone`. `None` if these are
-    /// all types of the file.
-    pub fn spheres_alone(&self) -> Option<String> {
-        named(&self.of_spheres()).filter(|_| !self.unread.is_empty()).map(|spheres| format!("{spheres} alone"))
+    /// Returns the linked types, for titles with numbers of linked members: `type 1 alone`. `None` if these are all types
+    /// of the file.
+    pub fn linked_alone(&self) -> Option<String> {
+        let is_all = self.attached.is_empty() && self.unread.is_empty();
+        named(&self.linked).filter(|_| !is_all).map(|linked| format!("{linked} alone"))
     }
 
     fn share(&self) -> String {
@@ -164,12 +140,13 @@ impl ParticleSets {
         let unread =
             named(&self.unread).map_or(String::new(), |unread| format!("; {unread} not read, {}", self.share()));
         let words = |kinds: &[u8]| named(kinds).unwrap_or_default();
+        let read = words(&self.types_read());
         let linked = format!("; over linked particles: {}{unread}", words(&self.linked));
         let halos = match self.attached[..] {
             [] => linked.clone(),
-            _ => format!("; over linked and attached particles: {}{unread}", words(&self.of_halos())),
+            _ => format!("; over linked and attached particles: {read}{unread}"),
         };
-        let spheres = format!("; over {}{unread}", words(&self.of_spheres()));
+        let spheres = format!("; over {read}{unread}");
         let prefix = catalog.name("");
         let more = |column: &Column| {
             let name = column.name();

@@ -18,13 +18,17 @@ use crate::matter_fraction::LOW_RESOLUTION;
 
 impl<'a> Pipeline<'a> {
     /// Attaches the particles of [`Pipeline::attaching`] to the halos. Each joins the halo of the nearest linked
-    /// particle within the linking length ([`Halos::attach`]). Replaces particles that were attached before. Does
-    /// nothing without such particles, or if the finder has subhalos. Collective.
+    /// particle within the linking length ([`Halos::attach`]). If that particle is in a subhalo, the other joins the
+    /// subhalo, and all structures that contain it. Replaces particles that were attached before. Does nothing
+    /// without such particles. Collective.
+    ///
+    /// Unbinding ([`Finder::AdaptaHop`](super::Finder::AdaptaHop)) comes first: others join the bound particles, and
+    /// are not unbound themselves.
     ///
     /// # Errors
     /// As [`Halos::attach`].
     pub fn attach(&self, found: &mut FoundHalos<'a>) -> Result<()> {
-        let Some(others) = self.others.as_ref().filter(|_| self.joins()) else { return Ok(()) };
+        let Some(others) = &self.others else { return Ok(()) };
         if let Some(shared) = &mut found.shared {
             found.attached = Some(self.attach_across(others, shared)?);
             return Ok(());
@@ -37,10 +41,17 @@ impl<'a> Pipeline<'a> {
             (Points::F32(linked), Points::F64(others)) => attach(&found.halos, &linked.widened(), others, length)?,
             (Points::F64(linked), Points::F32(others)) => attach(&found.halos, linked, &others.widened(), length)?,
         };
+        let mut members = vec![vec![]; found.halos.len()];
         let halo_of = found.halos.halo_of_clusters();
-        let halo = |label: &i32| usize::try_from(*halo_of.get(usize::try_from(*label).ok()?)?).ok();
-        let halos: Vec<Option<usize>> = labels.iter().map(halo).collect();
-        found.attached = Some(Attached::new(Cow::Borrowed(others), labels, found.halos.len(), halos.into_iter()));
+        for (place, label) in (0..).zip(&labels) {
+            let halo = usize::try_from(*label).ok().and_then(|label| usize::try_from(*halo_of.get(label)?).ok());
+            match (halo, &found.subhalos) {
+                (None, _) => {}
+                (Some(halo), None) => members[halo].push(place),
+                (Some(halo), Some(subhalos)) => subhalos.ancestors(halo).for_each(|at| members[at].push(place)),
+            }
+        }
+        found.attached = Some(Attached::new(Cow::Borrowed(others), labels, members));
         Ok(())
     }
 

@@ -81,7 +81,7 @@ impl<'a> SharedState<'a> {
         let universe = about.universe(&options.universe, side);
         let known = MatterInputs { about: &about, universe: &universe, kinds: [&census.kinds[..], &[]] };
         let share = known.share_of_matter(ranks, [Some(part), None], volume)?;
-        let sets = known.particle_sets(ranks, [Some(part), None], joins(options), !census.lacks_masses())?;
+        let sets = known.particle_sets(ranks, [Some(part), None], !census.lacks_masses())?;
         let settled = || -> Result<_> {
             let scales = Scales::new(options.linking_length, census.n, volume, share)?;
             let outside = match period.filter(is_box) {
@@ -107,11 +107,6 @@ impl<'a> SharedState<'a> {
     pub fn borrowed(&self) -> SharedState<'_> {
         SharedState { about: Cow::Borrowed(&self.about), ..self.clone() }
     }
-}
-
-/// Returns `true` if other particles join halos. Finders with subhalos have no linking length for attaching.
-pub(super) fn joins(options: &Options) -> bool {
-    !options.finder.has_subhalos()
 }
 
 /// Returns the error of a step that runs on one rank only.
@@ -249,10 +244,9 @@ impl MatterInputs<'_> {
         &self,
         ranks: &dyn Communicator,
         parts: [Option<&Snapshot>; 2],
-        joins: bool,
         has_masses: bool,
     ) -> Result<ParticleSets> {
-        let mut sets = ParticleSets::of_types(self.kinds, joins, self.about);
+        let mut sets = ParticleSets::of_types(self.kinds, self.about);
         // The mass of a sample differs from that of all particles.
         let is_known = has_masses && self.about.matter.is_some() && self.about.subsample.is_none();
         if any(ranks, is_known && !sets.unread.is_empty())? {

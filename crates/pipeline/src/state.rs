@@ -11,7 +11,7 @@ use ropewalk_io::{Masses, Points, Snapshot, Table};
 
 use super::others::OtherTypes;
 use super::particles::particles_of;
-use super::shared_state::{SharedState, joins, single_rank_error};
+use super::shared_state::{SharedState, single_rank_error};
 use super::{Finder, FoundHalos, Options, ParticleSets, Scales, errors};
 
 /// A snapshot with options that fit it. The methods are the steps, in their order. One process has the whole snapshot
@@ -26,7 +26,7 @@ pub struct Pipeline<'a> {
     pub(super) points: Cow<'a, Points>,
     pub(super) velocities: Option<Cow<'a, Points>>,
     pub(super) whole: SharedState<'a>,
-    /// Particles of other types, which join the halos or count in spheres only.
+    /// Particles of other types, which join the halos.
     pub(super) others: Option<OtherTypes<'a>>,
     /// The linked and the other particles together, once they are needed.
     pub(super) all: OnceLock<Snapshot>,
@@ -204,11 +204,6 @@ impl<'a> Pipeline<'a> {
     /// Returns the types that were linked, attached or not read.
     pub fn particle_sets(&self) -> &ParticleSets {
         &self.whole.sets
-    }
-
-    /// Returns `true` if other particles join halos.
-    pub(super) fn joins(&self) -> bool {
-        joins(self.options)
     }
 
     /// Returns this rank's particles of other types.

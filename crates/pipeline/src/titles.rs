@@ -70,13 +70,10 @@ impl Pipeline<'_> {
     pub fn describe_halos(&self, factor: f64, unit: &str) -> String {
         let mut words = match self.finder() {
             Finder::FriendsOfFriends => format!("linking length {}", self.describe_linking_length(factor, unit)),
-            Finder::Hop(_) => match self.particle_sets().attached[..] {
-                [] => "HOP".into(),
-                _ => format!("HOP, other types within {}", self.describe_linking_length(factor, unit)),
-            },
-            Finder::AdaptaHop { .. } => "AdaptaHOP".into(),
+            finder if self.particle_sets().attached.is_empty() => finder.to_string(),
+            finder => format!("{finder}, other types within {}", self.describe_linking_length(factor, unit)),
         };
-        if let Some(types) = self.particle_sets().halos_alone() {
+        if let Some(types) = self.particle_sets().alone() {
             words += &format!(", mass of {types}");
         }
         if let Some(part) = self.part_of_volume() {

@@ -65,9 +65,10 @@ impl Subhalos {
         Halos::from_parts(labels, clusters, offsets, members, self.structures().boundary().clone())
     }
 
-    /// Iterates over a structure, its parent, and so on up to its halo.
-    fn ancestors(&self, structure: usize) -> impl Iterator<Item = usize> {
+    /// Iterates over a structure, its parent, and so on up to its halo. Empty if there is no such structure.
+    pub fn ancestors(&self, structure: usize) -> impl Iterator<Item = usize> {
         let rows = self.rows();
-        std::iter::successors(Some(structure), |&at| rows[at].parent.map(|parent| parent as usize))
+        let first = (structure < rows.len()).then_some(structure);
+        std::iter::successors(first, |&at| rows[at].parent.map(|parent| parent as usize))
     }
 }

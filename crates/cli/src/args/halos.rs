@@ -303,8 +303,8 @@ pub struct Particles {
     /// over all types. The rows of the particles of each type are in labels_type0.npy, labels_type4.npy and so on,
     /// in the order of that type in the file. Their ids are in ids_type0.npy and so on, if there are any.
     ///
-    /// With --finder adaptahop no other types join halos: leave this option out, and they count in spheres and
-    /// profiles, or choose `none`.
+    /// With --finder adaptahop a particle joins the halo or subhalo of its nearest linked particle, and counts in all
+    /// that contain it. --unbind removes linked particles only, before others join.
     #[arg(
         long,
         value_name = "TYPES|none",

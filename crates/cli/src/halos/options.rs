@@ -93,8 +93,7 @@ fn check_particle_mass(particles: &Particles) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Refuses types that are both linked and attached, and types to attach with AdaptaHOP, which does not attach
-/// particles.
+/// Refuses types that are both linked and attached, and types that are given twice.
 fn check_types(args: &Args) -> Result<(), Failure> {
     let Particles { types, attach: given, .. } = &args.particles;
     if given.len() > 1 && given.contains(&args::Attach::Nothing) {
@@ -106,10 +105,6 @@ fn check_types(args: &Args) -> Result<(), Failure> {
     }
     if let Some(twice) = [types, attach].into_iter().find_map(|list| first_twice(list)) {
         return Err(format!("type {twice} is given twice").into());
-    }
-    if !attach.is_empty() && args.finder == args::Finder::AdaptaHop {
-        let advice = "leave it out, and they count in spheres and profiles";
-        return Err(format!("--attach: with --finder adaptahop no other types join halos; {advice}").into());
     }
     Ok(())
 }

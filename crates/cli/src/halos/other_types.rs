@@ -18,19 +18,14 @@ use crate::phases::Phases;
 pub struct Others {
     /// The particles; `None` if no other types are to be read.
     pub snapshot: Option<Snapshot>,
-    /// The types that get files, including those without particles in the snapshot. Empty if the finder has subhalos.
+    /// The types that get files, including those without particles in the snapshot.
     kinds: Vec<u8>,
 }
 
-/// Returns the types to be read in addition to the linked ones: those of `--attach`, or all others of the file. If
-/// the finder has subhalos, other types count in spheres and profiles only, and are not read without these.
+/// Returns the types to be read in addition to the linked ones: those of `--attach`, or all others of the file.
 pub fn wanted(args: &Args, linked: &Snapshot) -> Vec<u8> {
     if let Some(named) = args.particles.attached() {
         return named;
-    }
-    let counts_in_spheres = !args.so.is_empty() || args.profiles > 0;
-    if args.finder == Finder::AdaptaHop && !counts_in_spheres {
-        return vec![];
     }
     let is_linked = |kind: u8| args.particles.types.contains(&kind);
     linked.file_types.iter().map(|&(kind, _)| kind).filter(|&kind| !is_linked(kind)).collect()
@@ -39,7 +34,7 @@ pub fn wanted(args: &Args, linked: &Snapshot) -> Vec<u8> {
 /// Refuses to attach particles within a length in mean separations if only one file of a snapshot is read, since mean
 /// separations are of all particles.
 pub fn check_length(args: &Args, wanted: &[u8]) -> Result<(), Failure> {
-    if args.particles.single_part && args.eps.is_none() && args.finder == Finder::Hop && !wanted.is_empty() {
+    if args.particles.single_part && args.eps.is_none() && args.finder != Finder::Fof && !wanted.is_empty() {
         let message = "--single-part: other types join halos within the linking length, and mean separations are of all particles; give \
                        the length with --eps, or leave other types out with --attach none";
         return Err(message.into());
@@ -129,8 +124,7 @@ impl Others {
             [] => nothing()?,
             _ => input::read(path, &options(args, &there), phases).map_err(left_out)?,
         };
-        let kinds = if args.finder == Finder::AdaptaHop { vec![] } else { wanted };
-        Ok(Self { snapshot: Some(snapshot), kinds })
+        Ok(Self { snapshot: Some(snapshot), kinds: wanted })
     }
 
     /// Returns the pipeline with these particles added.

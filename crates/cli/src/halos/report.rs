@@ -80,16 +80,12 @@ fn about_types(summary: &mut Summary, sets: &ParticleSets) {
     if !sets.attached.is_empty() {
         how.push(format!("attached: type {}", words(&sets.attached)));
     }
-    if !sets.in_spheres.is_empty() {
-        how.push(format!("only in spheres and profiles: type {}", words(&sets.in_spheres)));
-    }
     summary.line("linked", how.join("; "));
     if let Some(unread) = sets.describe_unread() {
         summary.line("not read", unread);
     }
     summary.value("linked_types", sets.linked.clone());
     summary.value("attached_types", sets.attached.clone());
-    summary.value("types_in_spheres_only", sets.in_spheres.clone());
     summary.value("types_not_read", sets.unread.clone());
     summary.value("mass_share_not_read", sets.unread_share);
 }

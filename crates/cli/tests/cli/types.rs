@@ -74,7 +74,6 @@ fn attached_types() {
     let line = error(&["--attach", "0,2,5"]);
     assert!(line.contains("--attach: "), "{line}");
     assert!(line.ends_with("snap has no particles of type 2, 5; types present: 0 (2), 1 (3), 4 (1)"), "{line}");
-    assert!(error(&["--attach", "0", "--finder", "adaptahop"]).contains("--attach"));
     assert!(error(&["--attach", "none,0"]).contains("none cannot be combined with types"));
     let table = scratch.write("points.csv", "x,y,z\n1,2,3\n");
     assert!(halos(&table, &scratch.path("no"), &["--attach", "0"]).error().contains("has no particle types"));

@@ -20,16 +20,15 @@ mod tests;
 use std::io::Write;
 
 use members::MemberSums;
-use ropewalk::halo::Halos;
 use ropewalk::units::{Factors, Quantity, Units};
 use ropewalk::{Error, Result};
+use ropewalk_io::Snapshot;
 use ropewalk_io::hdf5_write::{Dataset, Group as Hdf5};
 use ropewalk_io::unit_constants::Cgs;
 use ropewalk_table::columns::{Column, Values};
 use ropewalk_table::{Catalog, Halo, Motion};
-use structures::{Structures, own};
+use structures::{OwnMembers, Structures};
 
-use super::state::with_particles;
 use super::{FoundHalos, Pipeline};
 
 /// The minimum number of types in data sets by type.
@@ -51,8 +50,8 @@ impl Pipeline<'_> {
     ///   if attached particles have no velocities
     /// - `BoxSize` is 0 if boundaries are open
     /// - the group `IDs` is missing if some of the linked and attached particles have no ids
-    /// - if the file has several types, the attributes `linked_types`, `attached_types`, `types_in_spheres_only`,
-    ///   `types_not_read` and `mass_share_not_read` of `Header` say which particles the numbers are over
+    /// - if the file has several types, the attributes `linked_types`, `attached_types`, `types_not_read` and
+    ///   `mass_share_not_read` of `Header` say which particles the numbers are over
     /// - if particles fill only a part of the volume, `Header` has the attribute `share_of_matter`
     /// - the attribute `notes` of `Header` has further notes for readers, including those of the snapshot
     ///
@@ -136,20 +135,11 @@ impl Tables<'_> {
         let (mut counts, mut masses, mut ids) = (vec![], vec![], vec![]);
         for group in groups {
             let mut all = MemberSums::new(width);
-            match &self.structures.subhalos[group.subhalos.clone()] {
-                [] => {
-                    let halo = self.catalog.order()[group.row] as usize;
-                    let linked = (self.pipeline.snapshot, self.found.halos.members(halo));
-                    let attached = self.found.attached.as_ref().map(|all| (&*all.others, all.members(halo)));
-                    all.add([linked].into_iter().chain(attached));
-                }
-                inner => {
-                    for inner in inner {
-                        let own = own(inner.row, self.catalog, &self.found.halos);
-                        all.add([(self.pipeline.snapshot, &own[..])]);
-                    }
-                }
-            }
+            let inner = &self.structures.subhalos[group.subhalos.clone()];
+            // Without subhalos all members are the group's own.
+            let rows = if inner.is_empty() { vec![group.row] } else { inner.iter().map(|inner| inner.row).collect() };
+            let own: Vec<OwnMembers> = rows.into_iter().map(|row| self.own(row)).collect();
+            all.add(own.iter().flat_map(|own| self.parts(own)));
             counts.extend(all.counts);
             masses.extend(all.masses);
             ids.append(&mut all.ids);
@@ -198,12 +188,11 @@ impl Tables<'_> {
         if subhalos.is_empty() {
             return Ok(out);
         }
-        let lists: Vec<Vec<u32>> =
-            subhalos.iter().map(|subhalo| own(subhalo.row, self.catalog, &self.found.halos)).collect();
+        let lists: Vec<OwnMembers> = subhalos.iter().map(|subhalo| self.own(subhalo.row)).collect();
         let (mut counts, mut masses) = (vec![], vec![]);
         for list in &lists {
             let mut all = MemberSums::new(width);
-            all.add([(self.pipeline.snapshot, &list[..])]);
+            all.add(self.parts(list));
             counts.extend(all.counts);
             masses.extend(all.masses);
         }
@@ -232,16 +221,28 @@ impl Tables<'_> {
         Ok(out)
     }
 
+    /// Returns the members of a row that are in none of its subhalos.
+    fn own(&self, row: usize) -> OwnMembers {
+        OwnMembers::new(row, self.catalog, self.found)
+    }
+
+    /// Returns members with the snapshots that they are in.
+    fn parts<'o>(&'o self, own: &'o OwnMembers) -> impl Iterator<Item = (&'o Snapshot, &'o [u32])> {
+        let attached = self.found.attached.as_ref().map(|all| (&*all.others, &own.attached[..]));
+        [(self.pipeline.snapshot, &own.linked[..])].into_iter().chain(attached)
+    }
+
     /// Measures lists of members as halos. An empty list gets the centre and the motion of its row.
-    fn measured(&self, lists: &[Vec<u32>]) -> Result<Vec<Halo>> {
-        let there: Vec<usize> = (0..lists.len()).filter(|&i| !lists[i].is_empty()).collect();
+    fn measured(&self, lists: &[OwnMembers]) -> Result<Vec<Halo>> {
+        let is_empty = |list: &OwnMembers| list.linked.is_empty() && list.attached.is_empty();
+        let there: Vec<usize> = (0..lists.len()).filter(|&i| !is_empty(&lists[i])).collect();
         let (mut offsets, mut members) = (vec![0], vec![]);
         for &i in &there {
-            members.extend_from_slice(&lists[i]);
+            members.extend_from_slice(&lists[i].linked);
+            members.extend(lists[i].attached.iter().map(|place| self.pipeline.points.len() as u32 + place));
             offsets.push(members.len());
         }
-        let halos = Halos::from_lists(self.pipeline.points.len(), &offsets, &members)?;
-        let own = with_particles!(self.pipeline, |_positions, particles| Catalog::new(&halos, &particles))?;
+        let own = self.pipeline.halos_of_lists(self.found, &offsets, &members)?;
         let mut still = self.catalog.halos()[0];
         (still.count, still.mass, still.rms_radius, still.max_radius) = (0, 0.0, 0.0, 0.0);
         let row_of = |i: usize| self.structures.subhalos[i].row;
@@ -252,9 +253,7 @@ impl Tables<'_> {
                 still
             })
             .collect();
-        for (halo, &i) in own.halos().iter().zip(own.order()) {
-            measured[there[i as usize]] = *halo;
-        }
+        there.into_iter().zip(own).for_each(|(i, halo)| measured[i] = halo);
         Ok(measured)
     }
 

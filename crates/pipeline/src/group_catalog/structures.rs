@@ -2,8 +2,9 @@
 
 use std::ops::Range;
 
-use ropewalk::halo::Halos;
 use ropewalk_table::Catalog;
+
+use crate::FoundHalos;
 
 /// Groups in the order of the catalogue, and subhalos in the order of their groups.
 pub(super) struct Structures {
@@ -58,9 +59,22 @@ impl Structures {
     }
 }
 
-/// Returns the members of a row that are in none of its subhalos.
-pub(super) fn own(row: usize, catalog: &Catalog, halos: &Halos) -> Vec<u32> {
-    let (labels, label) = (halos.labels().as_slice(), catalog.labels()[row] as i32);
-    let members = halos.members(catalog.order()[row] as usize);
-    members.iter().copied().filter(|&member| labels[member as usize] == label).collect()
+/// The members of a row of the catalogue that are in none of its subhalos.
+pub(super) struct OwnMembers {
+    /// Indices of linked particles, ascending.
+    pub linked: Vec<u32>,
+    /// Indices of attached particles, ascending.
+    pub attached: Vec<u32>,
+}
+
+impl OwnMembers {
+    pub(super) fn new(row: usize, catalog: &Catalog, found: &FoundHalos<'_>) -> Self {
+        let (halo, label) = (catalog.order()[row] as usize, catalog.labels()[row] as i32);
+        let own = |members: &[u32], labels: &[i32]| -> Vec<u32> {
+            members.iter().copied().filter(|&member| labels[member as usize] == label).collect()
+        };
+        let linked = own(found.halos.members(halo), found.halos.labels().as_slice());
+        let attached = found.attached.as_ref().map_or(vec![], |all| own(all.members(halo), &all.labels));
+        Self { linked, attached }
+    }
 }
