@@ -53,10 +53,16 @@ impl Fof {
         device: Device,
     ) -> Result<Halos> {
         let ranks = domain.ranks;
-        let tree =
-            agree(ranks, Points::new_in(&domain.points, domain.space, device).and_then(|own| Bvh::from_points(&own)))?;
-        let (groups, edges) = self.groups_and_edges(domain, &tree)?;
-        drop(tree);
+        let points = agree(ranks, Points::new_in(&domain.points, domain.space, device))?;
+        let (groups, edges) = if points.exceed_f32() {
+            let tree = points.widened().and_then(|wide| Bvh::from_points(&wide));
+            drop(points);
+            self.groups_and_edges(domain, &agree(ranks, tree)?)?
+        } else {
+            let tree = Bvh::from_points(&points);
+            drop(points);
+            self.groups_and_edges(domain, &agree(ranks, tree)?)?
+        };
         let own = agree(ranks, groups.read())?;
         let numbered = number(domain, &own, groups.smallest.len(), edges)?;
         drop(groups);
@@ -107,11 +113,12 @@ impl Fof {
         Ok(labels)
     }
 
-    /// Returns the groups of this rank's points, and their edges to the groups of other ranks. Collective.
-    fn groups_and_edges<S: Coordinate, const D: usize>(
+    /// Returns the groups of this rank's points, and their edges to the groups of other ranks. The tree holds the points
+    /// of the domain, perhaps as `f64`. Collective.
+    fn groups_and_edges<S: Coordinate, T: Coordinate, const D: usize>(
         &self,
         domain: &Domain<'_, S, D>,
-        tree: &Bvh<S, D>,
+        tree: &Bvh<T, D>,
     ) -> Result<(Groups, Vec<(u32, u64)>)> {
         let (ranks, length) = (domain.ranks, self.options.linking_length);
         agree(ranks, domain.space.check_length("linking_length", length))?;
@@ -120,14 +127,15 @@ impl Fof {
         let is_of_domain = n == own && *tree.space() == domain.space;
         agree(ranks, if is_of_domain { Ok(()) } else { Err(other_tree(n, own)) })?;
         let boxes = agree(ranks, tree.tops(most_boxes(ranks)))?;
-        let regions = RankBoxes::from_boxes(domain, boxes.into_iter(), tree.len())?;
+        let regions = RankBoxes::from_boxes(domain, boxes.into_iter().map(converted), tree.len())?;
         let rows = agree(ranks, near(ranks.rank(), tree, &regions, length))?;
         let route = Route::from_lists(ranks, &rows)?;
         let points = route.send(ranks, &domain.points)?;
         let ghosts = Ghosts { route, points };
         mark("ghosts");
 
-        let mut groups = agree(ranks, Groups::find(tree, &ghosts.points, length))?;
+        let near_points: Vec<[T; D]> = map(ghosts.points.len(), TASK, &|at| ghosts.points[at].map(as_type));
+        let mut groups = agree(ranks, Groups::find(tree, &near_points, length))?;
         let met = agree(ranks, groups.ghost_groups())?;
         // Points without a group on this rank that join a group of another rank.
         let is_met = ghosts.route.answer(ranks, &met.iter().map(|&label| u8::from(label >= 0)).collect::<Vec<_>>())?;
@@ -155,17 +163,26 @@ fn other_tree(points: usize, domain: usize) -> Error {
     Error::new(ErrorKind::Parameter, sentence)
 }
 
+/// Converts a coordinate of the domain between types; it is a number of both.
+fn as_type<S: Coordinate, T: Coordinate>(x: S) -> T {
+    T::from_f64(x.into())
+}
+
+fn converted<S: Coordinate, T: Coordinate, const D: usize>(Aabb { lo, hi }: Aabb<S, D>) -> Aabb<T, D> {
+    Aabb { lo: lo.map(as_type), hi: hi.map(as_type) }
+}
+
 /// Returns, for each rank, the points of the tree that may be within `radius` of one of its boxes, in ascending
 /// order. Of each two ranks only one sends ([`GhostDirection::One`]).
 /// Cost: for each nearby rank, all leaves are compared with its boxes, and the flags of all points are cleared and
 /// counted.
-fn near<S: Coordinate, const D: usize>(
+fn near<S: Coordinate, T: Coordinate, const D: usize>(
     rank: usize,
-    tree: &Bvh<S, D>,
+    tree: &Bvh<T, D>,
     regions: &RankBoxes<S, D>,
     radius: f64,
 ) -> Result<Vec<Vec<u32>>> {
-    let (own, space) = (tree.bounds(), tree.space());
+    let (own, space) = (converted(tree.bounds()), tree.space());
     // Exceeds the rounding errors of box corners and periodic images.
     let largest = |bounds: &Aabb<S, D>| {
         bounds.lo.iter().chain(&bounds.hi).map(|&x| Into::<f64>::into(x).abs()).fold(0.0, f64::max)
@@ -179,7 +196,7 @@ fn near<S: Coordinate, const D: usize>(
     };
     let grown = |&at: &u32| {
         let Aabb { lo, hi } = regions.boxes[at as usize];
-        let by = |x: S, reach: f64| S::from_f64(Into::<f64>::into(x) + reach);
+        let by = |x: S, reach: f64| T::from_f64(Into::<f64>::into(x) + reach);
         Aabb { lo: lo.map(|x| by(x, -reach)), hi: hi.map(|x| by(x, reach)) }
     };
     let mut lists = filled(regions.counts.len(), vec![]);

@@ -37,7 +37,8 @@
 //!
 //! **Units.** Choose units in which radii and distances of `f32` points are between 1e-15 and 1e15. Squares of others leave
 //! the range of `f32`, so nearly every pair of points is compared in `f64`. Results are right, but the time can grow with
-//! the square of the number of points.
+//! the square of the number of points. [`Points::exceed_f32`] finds such points, and [`Points::widened`] makes them
+//! `f64`, which other units do not slow down. [`Fof`] across ranks does this by itself.
 //!
 //! **Compilation.** Kernels are compiled for the present device when they are first needed, which takes 1 to 12 s per
 //! operation.

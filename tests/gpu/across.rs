@@ -8,7 +8,7 @@ use ropewalk::gpu::{self, Bvh, Coordinate, Device};
 use ropewalk::halo::Overdensity;
 use ropewalk::{ErrorKind, Fof};
 use ropewalk_io::{Masses, Points, Snapshot, Table};
-use ropewalk_pipeline::{LinkingLength, Options, Pipeline};
+use ropewalk_pipeline::{CenterKind, LinkingLength, Options, Pipeline};
 
 fn device() -> Device {
     Device::first().expect("a device; for software Vulkan install mesa-vulkan-drivers")
@@ -119,6 +119,38 @@ fn halos_of_a_snapshot() {
         assert!(!expected.catalog.halos().is_empty());
         // Compared as text, since NaN is not equal to itself.
         assert_eq!(format!("{:?}", found[0].as_ref().unwrap().catalog), format!("{:?}", expected.catalog));
+    }
+}
+
+/// The same in units whose squares leave the range of `f32`, on one rank and on several, with most bound particles.
+#[test]
+fn halos_in_other_units() {
+    let unit = 2f32.powi(80);
+    let cloud: Cloud<f32, 3> = clouds::clustered();
+    let part = |range: std::ops::Range<usize>| {
+        let points: Vec<f32> = cloud.points[range].as_flattened().iter().map(|x| unit * x).collect();
+        let mut part = Snapshot::new(Points::F32(Table::new(3, points).unwrap()));
+        (part.box_size, part.masses) = (Some(f64::from(unit) * cloud.side), Masses::Equal(1.0));
+        part
+    };
+    let mut options = Options::default();
+    options.linking_length = LinkingLength::Length(f64::from(unit) * cloud.radii[0]);
+    (options.min_members, options.center) = (2, Some(CenterKind::MostBound));
+    let expected = ropewalk_pipeline::run(&part(0..cloud.points.len()), &options).unwrap();
+    assert!(expected.catalog.halos().len() > 2);
+    for size in [1, 2] {
+        let found = on_threads(size, |ranks| {
+            let part = part(Distribution::Even.of(cloud.points.len(), ranks));
+            let pipeline = Pipeline::across(ranks, &part, &options)?;
+            let found = pipeline.find_on(device())?;
+            pipeline.gather(&found, &pipeline.measure(&found)?)
+        })
+        .unwrap();
+        assert_eq!(
+            format!("{:?}", found[0].as_ref().unwrap().catalog),
+            format!("{:?}", expected.catalog),
+            "{size} ranks"
+        );
     }
 }
 

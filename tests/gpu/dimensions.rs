@@ -256,3 +256,23 @@ fn tables(dimensions: &[usize]) {
         assert!(101 % dim == 0 || DevicePoints::from_device(&wrong, dim, None::<f64>).is_err());
     }
 }
+
+/// Points in units whose squares leave the range of `f32`, such as cm, become `f64`. Otherwise each pair would be compared
+/// in `f64`.
+#[test]
+fn tables_in_other_units() {
+    let unit = 2f32.powi(82);
+    let data: Vec<f32> = (0..3 * 90).map(|i| unit * ((i * i % 97) as f32 / 8.0 - 1.0)).collect();
+    let points = Points::F32(Table::new(3, data).unwrap());
+    let (eps, side) = (2.0 * f64::from(unit), 16.0 * f64::from(unit));
+    let expected = ropewalk_table::dbscan(&points, &Dbscan::new(eps, 4).periodic(side)).unwrap();
+    assert!(expected.n_clusters() > 0 && expected.n_noise() > 0);
+    let coordinates = Coordinates::new(&points, device()).unwrap();
+    for there in
+        [DevicePoints::new(&points, side, device()).unwrap(), DevicePoints::from_device(&coordinates, 3, side).unwrap()]
+    {
+        assert!(matches!(there, DevicePoints::F64In3(_)));
+        let found = on_device!(DevicePoints, &there, points => gpu::Dbscan::new(eps, 4).run(points)).unwrap();
+        assert_eq!(found.read().unwrap().as_slice(), expected.as_slice());
+    }
+}

@@ -30,6 +30,10 @@ impl<'a> Pipeline<'a> {
 
     fn find_rows_on<S: Coordinate>(&self, positions: &[[S; 3]], device: Device) -> Result<FoundHalos<'a>> {
         let points = gpu::Points::new_periodic(positions, self.whole.period, device)?;
+        if points.exceed_f32() { self.find_among(points.widened()?) } else { self.find_among(points) }
+    }
+
+    fn find_among<S: Coordinate>(&self, points: gpu::Points<S, 3>) -> Result<FoundHalos<'a>> {
         let (on_device, density) = match &self.options.finder {
             Finder::Hop(hop) => {
                 let hop = gpu::Hop::from(self.with_particles_of(hop));
@@ -53,7 +57,12 @@ impl<'a> Pipeline<'a> {
     pub(super) fn centers_on(&self, halos: &Halos, device: Device) -> Result<OnDevice<'a>> {
         with_particles!(self, |positions, _particles| {
             let points = gpu::Points::new_periodic(positions, self.whole.period, device)?;
-            Ok(self.centers_of_groups(points, gpu::Halos::upload(halos, device)?))
+            let halos = gpu::Halos::upload(halos, device)?;
+            Ok(if points.exceed_f32() {
+                self.centers_of_groups(points.widened()?, halos)
+            } else {
+                self.centers_of_groups(points, halos)
+            })
         })
     }
 

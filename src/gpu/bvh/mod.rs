@@ -12,6 +12,7 @@
 
 mod check_elements;
 mod coordinate;
+mod range_of_f32;
 pub(super) mod hierarchy;
 pub(super) mod morton;
 pub(super) mod reduce;
