@@ -15,9 +15,9 @@ use crate::gpu::device::on;
 const DENSE: f64 = 1e-3;
 
 impl<S: Coordinate, const D: usize> Points<S, D> {
-    /// Returns `true` if the points are `f32`, and squares of distances between them leave the range of `f32`: if they
-    /// span about 1e15 or more, or if they are so close that distances of 1e-15 or less matter. Examples are positions
-    /// in cm in a box of Mpc.
+    /// Returns `true` if the points are `f32`, and squares of distances between them leave the range of `f32`. That is
+    /// so if they span about 1e15 or more, or if distances of 1e-15 or less matter. Examples are positions in cm in a
+    /// box of Mpc.
     ///
     /// Searches among such points decide nearly every pair in `f64`, so that their time can grow with the square of the
     /// number of points. Search among [`Points::widened`] instead.

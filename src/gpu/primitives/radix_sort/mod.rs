@@ -17,21 +17,23 @@
 #![allow(unsafe_code)] // Unchecked kernels: see the launch contract.
 
 pub(in crate::gpu) mod pass;
+mod words;
 
 use cubecl::prelude::*;
 
 use crate::error::Result;
 use crate::gpu::buffer::{Buffer, THREADS_PER_BLOCK, blocks_for, grid};
 use crate::gpu::primitives::radix_sort::pass::{
-    BITS, CODE, DIGITS, PassArgLaunch, SortSpec, WordPass, count_digits, index_bits, scatter_pairs, scatter_words,
-    sum_digits, sum_few,
+    BITS, CODE, DIGITS, PassArgLaunch, SortSpec, count_digits, scatter_pairs, sum_digits, sum_few,
 };
+use crate::gpu::primitives::radix_sort::words::{WordPass, index_bits, scatter_words};
 use crate::gpu::primitives::warp::Warp;
 use crate::gpu::primitives::warp_atomics::{ReduceOp, block_aggregate};
 
-/// The maximum number of parts, each sorted by one block. More parts need more counts; fewer leave processors idle
-/// and write to more places at a time.
-const MAX_PARTS: usize = 2112;
+/// The maximum number of parts, each sorted by one block. Up to 59 million keys, a part is a single tile. Blocks that run
+/// at the same time then have neighbouring tiles, and write near each other, so that caches merge their writes. More
+/// parts need more counts.
+const MAX_PARTS: usize = 1 << 14;
 /// Up to this many parts, one thread sums the counts of a digit.
 const FEW_PARTS: u32 = 16;
 
@@ -75,15 +77,15 @@ pub(in crate::gpu) fn sort_words<R: Runtime>(client: &ComputeClient<R>, words: B
     }
     let passes = Passes::new(client, n, MAX_PARTS);
     let bits = 64 - end.saturating_sub(1).leading_zeros();
-    // One pass needs no second buffer.
-    let (mut from, mut to) = (words, Buffer::<u64>::new(client, if bits > BITS { n } else { 0 }));
+    // One pass needs no second buffer, and writes nothing to it.
+    let (mut from, mut to) = (words, Buffer::<u64>::new(client, if bits > BITS { n } else { 1 }));
     let mut shift = u32::BITS;
     while shift + BITS < u32::BITS + bits {
-        passes.words(WordPass::Between, shift, &from, &to);
+        passes.words(WordPass::Between, shift, &from, &to, &sorted);
         std::mem::swap(&mut from, &mut to);
         shift += BITS;
     }
-    passes.words(WordPass::Last(u32::BITS), shift, &from, &sorted);
+    passes.words(WordPass::Last(u32::BITS), shift, &from, &to, &sorted);
     sorted
 }
 
@@ -100,14 +102,14 @@ pub(in crate::gpu) fn order<R: Runtime>(client: &ComputeClient<R>, codes: Buffer
     let passes = Passes::new(client, n, MAX_PARTS);
     let (mut from, mut to) = (codes, Buffer::<u64>::new(client, n));
     let order = Buffer::<u32>::new(client, n);
-    passes.words(WordPass::First(leading), CODE - leading, &from, &to);
+    passes.words(WordPass::First(leading), CODE - leading, &from, &to, &order);
     let mut shift = index;
     while shift + BITS < 64 {
         std::mem::swap(&mut from, &mut to);
-        passes.words(WordPass::Between, shift, &from, &to);
+        passes.words(WordPass::Between, shift, &from, &to, &order);
         shift += BITS;
     }
-    passes.words(WordPass::Last(index), shift, &to, &order);
+    passes.words(WordPass::Last(index), shift, &to, &from, &order);
     order
 }
 
@@ -184,19 +186,21 @@ impl<'a, R: Runtime> Passes<'a, R> {
         }
     }
 
-    fn words<N: Int + CubeElement>(&self, step: WordPass, shift: u32, from: &Buffer<u64>, to: &Buffer<N>) {
+    /// Sorts words by one digit into `to`, or in the last pass into `indices`.
+    fn words(&self, step: WordPass, shift: u32, from: &Buffer<u64>, to: &Buffer<u64>, indices: &Buffer<u32>) {
         self.count(from, shift);
-        // SAFETY: the launch contract of this module; `count` has written the offsets of these words. Both buffers
-        // have `n` elements.
+        // SAFETY: the launch contract of this module; `count` has written the offsets of these words. The buffer that
+        // the pass writes to has `n` elements.
         unsafe {
-            scatter_words::launch_unchecked::<N, R>(
+            scatter_words::launch_unchecked::<R>(
                 self.client,
                 grid(self.parts as usize),
                 CubeDim::new_1d(THREADS_PER_BLOCK),
                 from.arg(),
                 to.arg(),
+                indices.arg(),
                 self.pass(shift),
-                step,
+                step.arg(),
                 self.spec,
             );
         }

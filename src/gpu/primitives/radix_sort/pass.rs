@@ -1,4 +1,4 @@
-//! A pass of the radix sort: counts of digits, and output positions of keys.
+//! A pass of the radix sort: counts of digits, and output positions of keys. `words` writes words that hold an index.
 //!
 //! In: keys, and the position of a digit in them. Out: the count of each digit in each part of the keys, then the
 //! keys sorted by the digit. Each tile is sorted in shared memory first, so that neighbouring threads write to
@@ -17,8 +17,6 @@ pub(in crate::gpu) const DIGITS: u32 = 1 << BITS;
 /// warp.
 const HALF: u32 = DIGITS / 2;
 pub(in crate::gpu) const CODE: u32 = 63;
-/// The number of bits of a slot in a tile.
-const SLOT: u32 = 13;
 
 /// The tile size and the warp mode for which the kernels of a sort are compiled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -45,39 +43,8 @@ impl SortSpec {
     }
 }
 
-/// The inputs and outputs of a pass over words.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(in crate::gpu) enum WordPass {
-    /// Reads codes that are sorted by this many leading bits. Writes the leading bits above the first digit, with the
-    /// index below.
-    First(u32),
-    Between,
-    /// Writes only the index, which is in this many lowest bits.
-    Last(u32),
-}
-
-/// The number of bits for the index in a word that also holds the leading bits of a code above the first digit.
-pub(in crate::gpu) const fn index_bits(leading: u32) -> u32 {
-    64 + BITS - leading
-}
-
-impl WordPass {
-    /// The number of leading bits by which a first step sorts.
-    fn leading(self) -> Option<u32> {
-        if let Self::First(leading) = self { Some(leading) } else { None }
-    }
-
-    /// A mask of the bits that are written.
-    fn mask(self) -> u64 {
-        match self {
-            Self::Last(bits) => (1 << bits) - 1,
-            Self::First(_) | Self::Between => u64::MAX,
-        }
-    }
-}
-
 #[cube]
-fn digit(key: u64, shift: u32) -> u32 {
+pub(super) fn digit(key: u64, shift: u32) -> u32 {
     u32::cast_from(key >> u64::cast_from(shift)) & comptime!(DIGITS - 1)
 }
 
@@ -196,17 +163,17 @@ pub(in crate::gpu) fn sum_digits(counts: &mut Array<u32>, totals: &mut Array<u32
 
 /// Shared memory of a block while it sorts tiles.
 #[derive(CubeType)]
-struct SharedState {
-    keys: SharedMemory<u64>,
+pub(super) struct SharedState {
+    pub keys: SharedMemory<u64>,
     /// First the count of each digit in each warp; then the slot where the keys of that digit and warp begin.
     counts: SharedMemory<u32>,
     /// For each digit, the difference between a key's position among all keys and its slot in the sorted tile.
-    bases: SharedMemory<u32>,
+    pub bases: SharedMemory<u32>,
     shared: SharedMemory<u32>,
 }
 
 #[cube]
-fn shared_state(#[comptime] spec: SortSpec) -> SharedState {
+pub(super) fn shared_state(#[comptime] spec: SortSpec) -> SharedState {
     SharedState {
         keys: SharedMemory::<u64>::new(comptime!(spec.tile() as usize)),
         counts: SharedMemory::<u32>::new(comptime!((HALF * WARPS) as usize)),
@@ -218,13 +185,19 @@ fn shared_state(#[comptime] spec: SortSpec) -> SharedState {
 /// Returns the slot of a thread's item in an unsorted tile. Each warp reads consecutive slots, so that counting warp
 /// by warp keeps the order.
 #[cube]
-fn tile_slot(#[comptime] item: u32, #[comptime] spec: SortSpec) -> u32 {
+pub(super) fn tile_slot(#[comptime] item: u32, #[comptime] spec: SortSpec) -> u32 {
     UNIT_POS / WIDTH * comptime!(spec.items * WIDTH) + comptime!(item * WIDTH) + UNIT_POS % WIDTH
 }
 
 /// Finds the positions among all keys where the part's keys with the thread's two digits begin.
 #[cube]
-fn digit_base(state: &mut SharedState, next: &mut Array<u32>, pass: &PassArg, part: u32, #[comptime] spec: SortSpec) {
+pub(super) fn digit_base(
+    state: &mut SharedState,
+    next: &mut Array<u32>,
+    pass: &PassArg,
+    part: u32,
+    #[comptime] spec: SortSpec,
+) {
     let low = block_sums(pass.totals[UNIT_POS as usize], &mut state.shared, spec.warp);
     let high = block_sums(pass.totals[(UNIT_POS + HALF) as usize], &mut state.shared, spec.warp);
     next[0] = low.before + pass.offsets[(UNIT_POS * pass.parts + part) as usize];
@@ -233,7 +206,7 @@ fn digit_base(state: &mut SharedState, next: &mut Array<u32>, pass: &PassArg, pa
 
 /// Reads a tile's keys. Slots beyond the end get the highest digit, so that they stay behind all keys.
 #[cube]
-fn read_tile(keys: &Array<u64>, own: &mut Array<u64>, first: u32, len: u32, #[comptime] spec: SortSpec) {
+pub(super) fn read_tile(keys: &Array<u64>, own: &mut Array<u64>, first: u32, len: u32, #[comptime] spec: SortSpec) {
     #[unroll]
     for k in 0..spec.items {
         let at = tile_slot(k, spec);
@@ -246,7 +219,7 @@ fn read_tile(keys: &Array<u64>, own: &mut Array<u64>, first: u32, len: u32, #[co
 
 /// Finds the slot of each key in the sorted tile, and the output positions of the tile's digits.
 #[cube]
-fn rank(
+pub(super) fn rank(
     state: &mut SharedState,
     own: &Array<u64>,
     places: &mut Array<u32>,
@@ -378,65 +351,6 @@ pub(in crate::gpu) fn scatter_pairs(
                     if at < len {
                         let to = goals[k as usize];
                         sorted_values[to as usize] = u32::cast_from(state.keys[at as usize]);
-                    }
-                }
-                sync_cube();
-            }
-        }
-    }
-}
-
-/// Writes words to their positions in the order of this digit. `N` has room for the bits that `step` writes.
-#[cube(launch_unchecked)]
-pub(in crate::gpu) fn scatter_words<N: Int>(
-    words: &Array<u64>,
-    sorted: &mut Array<N>,
-    pass: &PassArg,
-    #[comptime] step: WordPass,
-    #[comptime] spec: SortSpec,
-) {
-    let part = CUBE_POS as u32;
-    let (n, shift) = (pass.n, pass.shift);
-    if part < pass.parts {
-        let mut state = shared_state(spec);
-        let mut next = Array::<u32>::new(2usize);
-        digit_base(&mut state, &mut next, pass, part, spec);
-        for tile in 0..pass.tiles_of_part {
-            let own_tile = part * pass.tiles_of_part + tile;
-            if own_tile <= (n - 1) / comptime!(spec.tile()) {
-                let first = own_tile * comptime!(spec.tile());
-                let len = n - first;
-                let mut own = Array::<u64>::new(comptime!(spec.items as usize));
-                let mut places = Array::<u32>::new(comptime!(spec.items as usize));
-                read_tile(words, &mut own, first, len, spec);
-                rank(&mut state, &own, &mut places, &mut next, shift, spec);
-                #[unroll]
-                for k in 0..spec.items {
-                    let mut key = own[k as usize];
-                    if comptime!(step.leading().is_some()) {
-                        // The sort ignores the bits below the digit; they make room for the original slot of the
-                        // code.
-                        let code = key >> comptime!(u64::from(CODE - step.leading().unwrap_or(CODE)));
-                        key = (code << comptime!(SLOT as u64)) | u64::cast_from(tile_slot(k, spec));
-                    }
-                    state.keys[places[k as usize] as usize] = key;
-                }
-                sync_cube();
-                #[unroll]
-                for k in 0..spec.items {
-                    let at = k * THREADS_PER_BLOCK + UNIT_POS;
-                    if at < len {
-                        let key = state.keys[at as usize];
-                        if comptime!(step.leading().is_some()) {
-                            let to = state.bases[digit(key, SLOT) as usize] + at;
-                            let index = u64::cast_from(first) + (key & comptime!((1u64 << SLOT) - 1));
-                            let rest = key >> comptime!((SLOT + BITS) as u64);
-                            let shift = comptime!(u64::from(index_bits(step.leading().unwrap_or(CODE))));
-                            sorted[to as usize] = N::cast_from((rest << shift) | index);
-                        } else {
-                            let to = state.bases[digit(key, shift) as usize] + at;
-                            sorted[to as usize] = N::cast_from(key & comptime!(step.mask()));
-                        }
                     }
                 }
                 sync_cube();
