@@ -57,6 +57,9 @@ def test_attached_types(tmp_path: Path) -> None:
     for adaptahop in ("adaptahop", AdaptaHOP()):
         found = halos(snapshot, finder=adaptahop, **more)  # type: ignore[arg-type]
         assert list(found.attached_labels) == others and found.meta["attached_types"] == ", ".join(map(str, others))
+    found = halos(snapshot, finder=AdaptaHOP(density_threshold=1), **more)  # type: ignore[arg-type]
+    joined = sum(int(np.sum(labels >= 0)) for labels in found.attached_labels.values())
+    assert joined > 10 and found["halo_count_total"][0] == found["halo_count"][0] + joined
     with pytest.raises(ValueError, match="attach is for snapshots"):
         halos(snapshot.positions, attach=0)
 

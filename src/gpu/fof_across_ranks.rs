@@ -113,8 +113,8 @@ impl Fof {
         Ok(labels)
     }
 
-    /// Returns the groups of this rank's points, and their edges to the groups of other ranks. The tree holds the points
-    /// of the domain, perhaps as `f64`. Collective.
+    /// Returns the groups of this rank's points, and their edges to the groups of other ranks. The tree holds the
+    /// points of the domain, perhaps as `f64`. Collective.
     fn groups_and_edges<S: Coordinate, T: Coordinate, const D: usize>(
         &self,
         domain: &Domain<'_, S, D>,

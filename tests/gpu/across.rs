@@ -138,19 +138,17 @@ fn halos_in_other_units() {
     (options.min_members, options.center) = (2, Some(CenterKind::MostBound));
     let expected = ropewalk_pipeline::run(&part(0..cloud.points.len()), &options).unwrap();
     assert!(expected.catalog.halos().len() > 2);
-    for size in [1, 2] {
+    // With all points on one of two ranks, the other has none to convert.
+    for (size, share) in [(1, Distribution::Even), (2, Distribution::Even), (2, Distribution::First)] {
         let found = on_threads(size, |ranks| {
-            let part = part(Distribution::Even.of(cloud.points.len(), ranks));
+            let part = part(share.of(cloud.points.len(), ranks));
             let pipeline = Pipeline::across(ranks, &part, &options)?;
             let found = pipeline.find_on(device())?;
             pipeline.gather(&found, &pipeline.measure(&found)?)
         })
         .unwrap();
-        assert_eq!(
-            format!("{:?}", found[0].as_ref().unwrap().catalog),
-            format!("{:?}", expected.catalog),
-            "{size} ranks"
-        );
+        let found = &found[0].as_ref().unwrap().catalog;
+        assert_eq!(format!("{found:?}"), format!("{:?}", expected.catalog), "{size} ranks, {share:?}");
     }
 }
 

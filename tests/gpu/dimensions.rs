@@ -257,8 +257,8 @@ fn tables(dimensions: &[usize]) {
     }
 }
 
-/// Points in units whose squares leave the range of `f32`, such as cm, become `f64`. Otherwise each pair would be compared
-/// in `f64`.
+/// Points in units whose squares leave the range of `f32`, such as cm, become `f64`. Otherwise each pair would be
+/// compared in `f64`.
 #[test]
 fn tables_in_other_units() {
     let unit = 2f32.powi(82);

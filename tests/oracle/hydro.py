@@ -498,19 +498,20 @@ def compare_subhalo_groups(path, parent, inside, expected):
         check(f"{name}VelDisp", found[f"{name}VelDisp"][place], dispersion, row)
         return counts
 
-    ends = np.cumsum(group["GroupLen"]).astype(int)
     for place in some(len(hosts)):
-        rows = inside[hosts[place]]
-        members = np.flatnonzero(np.isin(expected.label, rows))
-        counts = check_row("Group", group, place, members, hosts[place])
+        check_row("Group", group, place, np.flatnonzero(np.isin(expected.label, inside[hosts[place]])), hosts[place])
+    # Ids are sorted by subhalo, then by type.
+    ends = np.cumsum(subhalo["SubhaloLen"]).astype(int)
+    assert len(ids) == ends[-1] == group["GroupLen"].sum()
+    for place in some(len(order)):
+        members = expected.members(order[place])
+        if len(members) == 0:
+            continue
+        counts = check_row("Subhalo", subhalo, place, members, order[place])
         listed = np.split(ids[ends[place] - len(members) : ends[place]], np.cumsum(counts)[:-1])
         for kind in range(6):
             own = np.intersect1d(members, by_type[kind], assume_unique=True)
             assert np.array_equal(np.sort(listed[kind]), np.sort(expected.ids[own])), (place, kind)
-    for place in some(len(order)):
-        members = expected.members(order[place])
-        if len(members):
-            check_row("Subhalo", subhalo, place, members, order[place])
 
 
 def compare_mass_function(out, expected):

@@ -24,8 +24,9 @@ const FOF_BYTES: [f64; 2] = [32.0, 47.0];
 const ATTACH_BYTES: [[f64; 2]; 2] = [[31.0, 90.0], [72.0, 140.0]];
 /// The maximum number of attached particles searched for at a time.
 const ATTACHED_AT_A_TIME: f64 = 1_048_576.0;
-/// Bytes of the label of an attached particle, and of its label, halo and index among the members of a halo.
-const LABEL_BYTES: [f64; 2] = [4.0, 24.0];
+/// Bytes of the label of an attached particle, and of its label and index among the members of a halo, in a list that
+/// grows by doubling.
+const LABEL_BYTES: [f64; 2] = [4.0, 12.0];
 
 pub fn run(args: &Args) -> Result<String, Failure> {
     if args.snapshots.iter().any(|name| name.as_os_str() == input::STANDARD_INPUT) {
@@ -164,9 +165,9 @@ fn memory(summary: &mut Summary, contents: &Contents) {
         let n_others = others.iter().map(|kind| kind.count as f64).sum::<f64>();
         let wide = usize::from(is_wide(linked) || others.iter().any(|kind| is_wide(kind)));
         let [each_linked, each_other] = ATTACH_BYTES[wide];
-        let [label, label_and_halo] = LABEL_BYTES.map(|bytes| bytes * n_others);
+        let [label, label_and_index] = LABEL_BYTES.map(|bytes| bytes * n_others);
         let search = each_linked * n + each_other * n_others.min(ATTACHED_AT_A_TIME) + label;
-        let attach = search.max(label_and_halo);
+        let attach = search.max(label_and_index);
         let with_others = linked_bytes + attached_bytes(contents, &others) + find.max(attach);
         format!(
             "{} for all particles, {} with other types attached, {alone} with --attach none",

@@ -131,7 +131,11 @@ impl<'a> Pipeline<'a> {
             shared.around = Some(self.around_all(others)?);
         }
         let mut members = vec![vec![]; shared.halos.owned().len()];
-        (0..).zip(&points.halos).for_each(|(place, &halo)| members[halo as usize].push(place));
+        for (place, &halo) in (0..).zip(&points.halos) {
+            if let Some(list) = members.get_mut(halo as usize) {
+                list.push(place);
+            }
+        }
         // Labels are below 2^31: `check_clusters` in `find_across`.
         let labels = points.labels.iter().map(|&label| label as i32).collect();
         Ok(Attached::new(Cow::Owned(joined), labels, members))

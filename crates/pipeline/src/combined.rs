@@ -110,7 +110,7 @@ impl Pipeline<'_> {
         with_all!(self, all, |particles| rows_of(&halos, &particles)).map(Some)
     }
 
-    /// Returns the same for lists of linked and attached particles together. An attached particle is named by its
+    /// Measures lists of linked and attached particles as halos, in their order. An attached particle is named by its
     /// index plus the number of linked particles.
     pub(super) fn halos_of_lists(
         &self,

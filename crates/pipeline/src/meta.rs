@@ -174,7 +174,7 @@ pub(super) fn entries(pipeline: &Pipeline<'_>) -> Vec<(&'static str, Meta)> {
     if let Finder::AdaptaHop { unbind, .. } = options.finder {
         notes.push(
             "a row is a halo or a subhalo; halo_count, halo_mass and all other columns are over its own particles and those of all its \
-             subhalos, except halo_tag and halo_own_count, which are over its own particles alone; halo_label is the row of the catalogue, \
+             subhalos, also attached ones, except halo_tag and halo_own_count, which are over its own particles alone; halo_label is the row of the catalogue, \
              from 0, and halo_parent and halo_host are such rows"
                 .into(),
         );
@@ -184,6 +184,12 @@ pub(super) fn entries(pipeline: &Pipeline<'_>) -> Vec<(&'static str, Meta)> {
                  ungrouped; halo_mass is the bound mass, and halo_found_mass is the mass before the removal"
                     .into(),
             );
+            if let Some(attached) = named(&sets.attached) {
+                notes.push(format!(
+                    "particles of {attached} are attached after the removal, and are not removed themselves, so halo_mass_total, the structure \
+                     of halos and mass functions are not of bound particles alone"
+                ));
+            }
         }
     }
     if !options.overdensities.is_empty() {

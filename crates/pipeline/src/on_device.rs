@@ -30,7 +30,12 @@ impl<'a> Pipeline<'a> {
 
     fn find_rows_on<S: Coordinate>(&self, positions: &[[S; 3]], device: Device) -> Result<FoundHalos<'a>> {
         let points = gpu::Points::new_periodic(positions, self.whole.period, device)?;
-        if points.exceed_f32() { self.find_among(points.widened()?) } else { self.find_among(points) }
+        if !points.exceed_f32() {
+            return self.find_among(points);
+        }
+        let wide = points.widened()?;
+        drop(points);
+        self.find_among(wide)
     }
 
     fn find_among<S: Coordinate>(&self, points: gpu::Points<S, 3>) -> Result<FoundHalos<'a>> {
@@ -58,11 +63,11 @@ impl<'a> Pipeline<'a> {
         with_particles!(self, |positions, _particles| {
             let points = gpu::Points::new_periodic(positions, self.whole.period, device)?;
             let halos = gpu::Halos::upload(halos, device)?;
-            Ok(if points.exceed_f32() {
-                self.centers_of_groups(points.widened()?, halos)
-            } else {
-                self.centers_of_groups(points, halos)
-            })
+            if !points.exceed_f32() {
+                return Ok(self.centers_of_groups(points, halos));
+            }
+            // The narrow points are freed here; the centres are found later.
+            Ok(self.centers_of_groups(points.widened()?, halos))
         })
     }
 

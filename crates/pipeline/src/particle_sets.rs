@@ -113,13 +113,14 @@ impl ParticleSets {
         ))
     }
 
-    /// Returns the particle types that were read, for titles: `type 1 alone`. `None` if these are all types of the file.
+    /// Returns the particle types that were read, for titles: `type 1 alone`. `None` if these are all types of the
+    /// file.
     pub fn alone(&self) -> Option<String> {
         named(&self.types_read()).filter(|_| !self.unread.is_empty()).map(|read| format!("{read} alone"))
     }
 
-    /// Returns the linked types, for titles with numbers of linked members: `type 1 alone`. `None` if these are all types
-    /// of the file.
+    /// Returns the linked types, for titles with numbers of linked members: `type 1 alone`. `None` if these are all
+    /// types of the file.
     pub fn linked_alone(&self) -> Option<String> {
         let is_all = self.attached.is_empty() && self.unread.is_empty();
         named(&self.linked).filter(|_| !is_all).map(|linked| format!("{linked} alone"))

@@ -22,8 +22,8 @@ impl<'a> Pipeline<'a> {
     /// subhalo, and all structures that contain it. Replaces particles that were attached before. Does nothing
     /// without such particles. Collective.
     ///
-    /// Unbinding ([`Finder::AdaptaHop`](super::Finder::AdaptaHop)) comes first: others join the bound particles, and
-    /// are not unbound themselves.
+    /// Unbinding ([`Finder::AdaptaHop`](super::Finder::AdaptaHop)) comes first, and applies to linked particles only. A
+    /// particle joins no halo if its nearest linked particle became ungrouped.
     ///
     /// # Errors
     /// As [`Halos::attach`].

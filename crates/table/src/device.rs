@@ -38,7 +38,7 @@ impl Coordinates {
     /// As [`Points::check_sides`]. Also fails if the coordinates are not whole points of `dim`, or if the device
     /// fails.
     pub fn check_sides(&self, dim: usize, sides: &[f64]) -> Result<()> {
-        let widths = DevicePoints::from_device(self, dim, None::<f64>)?.widths();
+        let widths = DevicePoints::as_given(self, dim, BoxSize::default())?.widths();
         if !widths.iter().zip(sides).any(|(width, side)| width > side) {
             return Ok(());
         }
@@ -94,16 +94,16 @@ impl DevicePoints {
     pub fn new(points: &Points, size: impl Into<BoxSize>, device: Device) -> Result<Self> {
         /// Returns the points on the device if rows have one of the compiled dimensions.
         macro_rules! rows {
-            ($table:ident, $size:ident, $($dim:literal),*) => {{
+            ($table:ident, $size:ident, $($dim:literal $kind:ident),*) => {{
                 $(if let Some(rows) = $table.rows::<$dim>() {
-                    return gpu::Points::new_periodic(rows, $size, device).and_then(in_range);
+                    return gpu::Points::new_periodic(rows, $size, device).map(Self::$kind)?.in_range();
                 })*
             }};
         }
         let size = size.into();
         match points {
-            Points::F32(table) => rows!(table, size, 2, 3),
-            Points::F64(table) => rows!(table, size, 2, 3, 6, 10),
+            Points::F32(table) => rows!(table, size, 2 F32In2, 3 F32In3),
+            Points::F64(table) => rows!(table, size, 2 F64In2, 3 F64In3, 6 F64In6, 10 F64In10),
         }
         Self::from_device(&Coordinates::new(points, device)?, points.dim(), size)
     }
@@ -111,29 +111,41 @@ impl DevicePoints {
     /// Creates points of `dim` coordinates each from coordinates that are already on a device.
     ///
     /// # Errors
-    /// As [`gpu::Points::from_device`] and [`DeviceVec::widened`].
+    /// As [`gpu::Points::from_device`], [`DeviceVec::widened`] and [`gpu::Points::widened`].
     pub fn from_device(coordinates: &Coordinates, dim: usize, size: impl Into<BoxSize>) -> Result<Self> {
-        let size = size.into();
+        Self::as_given(coordinates, dim, size.into())?.in_range()
+    }
+
+    /// Creates points whose squares may leave the range of their type.
+    fn as_given(coordinates: &Coordinates, dim: usize, size: BoxSize) -> Result<Self> {
         match (coordinates, dim) {
-            (Coordinates::F32(values), 2) => of_dimension::<f32, 2>(values, size),
-            (Coordinates::F32(values), 3) => of_dimension::<f32, 3>(values, size),
-            (Coordinates::F32(values), _) => Self::of_widened(values.widened(dim, size)?),
-            (Coordinates::F64(values), 2 | 3 | 6 | 10) => Self::of_compiled(values, dim, size),
-            (Coordinates::F64(values), _) => Self::of_widened(values.widened(dim, size)?),
+            (Coordinates::F32(coordinates), 2) => gpu::Points::from_device(coordinates, size).map(Self::F32In2),
+            (Coordinates::F32(coordinates), 3) => gpu::Points::from_device(coordinates, size).map(Self::F32In3),
+            (Coordinates::F32(coordinates), _) => Self::of_widened(&coordinates.widened(dim, size)?),
+            (Coordinates::F64(coordinates), 2) => gpu::Points::from_device(coordinates, size).map(Self::F64In2),
+            (Coordinates::F64(coordinates), 3) => gpu::Points::from_device(coordinates, size).map(Self::F64In3),
+            (Coordinates::F64(coordinates), 6) => gpu::Points::from_device(coordinates, size).map(Self::F64In6),
+            (Coordinates::F64(coordinates), 10) => gpu::Points::from_device(coordinates, size).map(Self::F64In10),
+            (Coordinates::F64(coordinates), _) => Self::of_widened(&coordinates.widened(dim, size)?),
         }
     }
 
-    fn of_widened(Widened { coordinates, dim, size }: Widened) -> Result<Self> {
-        Self::of_compiled(&coordinates, dim, size)
+    fn of_widened(Widened { coordinates, dim, size }: &Widened) -> Result<Self> {
+        let size = size.clone();
+        match dim {
+            2 => gpu::Points::from_device(coordinates, size).map(Self::F64In2),
+            3 => gpu::Points::from_device(coordinates, size).map(Self::F64In3),
+            6 => gpu::Points::from_device(coordinates, size).map(Self::F64In6),
+            _ => gpu::Points::from_device(coordinates, size).map(Self::F64In10),
+        }
     }
 
-    /// Creates points of one of the compiled dimensions.
-    fn of_compiled(values: &DeviceVec<f64>, dim: usize, size: BoxSize) -> Result<Self> {
-        match dim {
-            2 => of_dimension::<f64, 2>(values, size),
-            3 => of_dimension::<f64, 3>(values, size),
-            6 => of_dimension::<f64, 6>(values, size),
-            _ => of_dimension::<f64, 10>(values, size),
+    /// Returns the points as `f64` if their squares leave the range of `f32`.
+    fn in_range(self) -> Result<Self> {
+        match self {
+            Self::F32In2(points) if points.exceed_f32() => points.widened().map(Self::F64In2),
+            Self::F32In3(points) if points.exceed_f32() => points.widened().map(Self::F64In3),
+            other => Ok(other),
         }
     }
 
@@ -159,33 +171,6 @@ impl DevicePoints {
         }
         on_device!(DevicePoints, self, points => widths(points.bounds()))
     }
-}
-
-/// Implements the conversion of points to their kind.
-macro_rules! kinds {
-    ($($kind:ident $float:ident $dim:literal),*) => {
-        $(impl From<gpu::Points<$float, $dim>> for DevicePoints {
-            fn from(points: gpu::Points<$float, $dim>) -> Self {
-                Self::$kind(points)
-            }
-        })*
-    };
-}
-kinds!(F32In2 f32 2, F32In3 f32 3, F64In2 f64 2, F64In3 f64 3, F64In6 f64 6, F64In10 f64 10);
-
-/// Returns points as `f32` only if their squares are in the range of `f32`.
-fn in_range<S: Coordinate, const D: usize>(points: gpu::Points<S, D>) -> Result<DevicePoints>
-where
-    DevicePoints: From<gpu::Points<S, D>> + From<gpu::Points<f64, D>>,
-{
-    if points.exceed_f32() { Ok(points.widened()?.into()) } else { Ok(points.into()) }
-}
-
-fn of_dimension<S: Coordinate, const D: usize>(values: &DeviceVec<S>, size: BoxSize) -> Result<DevicePoints>
-where
-    DevicePoints: From<gpu::Points<S, D>> + From<gpu::Points<f64, D>>,
-{
-    gpu::Points::from_device(values, size).and_then(in_range)
 }
 
 impl DeviceBvh {

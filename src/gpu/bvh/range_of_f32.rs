@@ -10,6 +10,7 @@ use crate::geometry::Aabb;
 use crate::gpu::buffer::{Buffer, THREADS_PER_BLOCK, blocks_for, check_allocation};
 use crate::gpu::bvh::{Coordinate, Points};
 use crate::gpu::device::on;
+use crate::gpu::primitives::rounding::check_distances;
 
 /// The smallest distance that matters, as a fraction of the mean separation of evenly spread points.
 const DENSE: f64 = 1e-3;
@@ -48,12 +49,16 @@ impl<S: Coordinate, const D: usize> Points<S, D> {
     /// Returns the same points as `f64`, in the same space. Results of searches are those of the `f32` points.
     ///
     /// # Errors
-    /// If the device cannot allocate 8 bytes per coordinate, or fails.
+    /// - The device cannot allocate 8 bytes per coordinate, or fails.
+    /// - As [`Bvh::from_points`](crate::gpu::Bvh::from_points), for Vulkan drivers that round differently or flush small
+    ///   coordinates to 0.
     pub fn widened(&self) -> Result<Points<f64, D>> {
         let &Self { device, space, len, smallest_nonzero, .. } = self;
         let wide = |corner: [S; D]| corner.map(Into::into);
         let bounds = Aabb { lo: wide(self.bounds.lo), hi: wide(self.bounds.hi) };
         on!(device, client => {
+            // The kernel loads the numbers in their own type, which some drivers flush to 0.
+            check_distances::<_, S>(client, device, || smallest_nonzero)?;
             check_allocation(client, 8 * (len * D) as u128)?;
             let (values, n) = (Buffer::<f64>::new(client, len * D), (len * D) as u32);
             let (count, dim) = (blocks_for(len * D), CubeDim::new_1d(THREADS_PER_BLOCK));

@@ -70,7 +70,7 @@ fn check_finder(args: &Args) -> Result<(), Failure> {
             format!("--finder adaptahop is not supported with --device {}; use --device cpu", args.device).into()
         );
     }
-    // HOP also attaches particles within the linking length, which `other_types::check_length` checks.
+    // HOP and AdaptaHOP also attach particles within the linking length, which `other_types::check_length` checks.
     let has_length = !(is_hop || is_adaptahop) || args.center.contains(&CenterArg::Mcp);
     if args.particles.single_part && args.eps.is_none() && has_length {
         return Err("--single-part: mean separations need all particles; give the linking length with --eps".into());

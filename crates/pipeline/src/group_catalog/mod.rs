@@ -47,7 +47,7 @@ impl Pipeline<'_> {
     ///   particles
     /// - positions are the centres if the options request centres, otherwise the centres of mass
     /// - missing are columns that [`Options::columns`](super::Options::columns) leaves out, and velocities of groups
-    ///   if attached particles have no velocities
+    ///   and subhalos if attached particles have no velocities
     /// - `BoxSize` is 0 if boundaries are open
     /// - the group `IDs` is missing if some of the linked and attached particles have no ids
     /// - if the file has several types, the attributes `linked_types`, `attached_types`, `types_not_read` and
@@ -139,7 +139,8 @@ impl Tables<'_> {
             // Without subhalos all members are the group's own.
             let rows = if inner.is_empty() { vec![group.row] } else { inner.iter().map(|inner| inner.row).collect() };
             let own: Vec<OwnMembers> = rows.into_iter().map(|row| self.own(row)).collect();
-            all.add(own.iter().flat_map(|own| self.parts(own)));
+            // Readers find the ids of a subhalo by the numbers of particles in those before it.
+            own.iter().for_each(|own| all.add(self.parts(own)));
             counts.extend(all.counts);
             masses.extend(all.masses);
             ids.append(&mut all.ids);

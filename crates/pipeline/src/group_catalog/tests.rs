@@ -2,10 +2,11 @@
 
 use hdf5_reader::Hdf5File;
 
+use ropewalk::AdaptaHop;
 use ropewalk::units::Units;
 use ropewalk_io::{Masses, Points, Snapshot, Table, TypeRun};
 
-use crate::{LinkingLength, Options, Pipeline};
+use crate::{Finder, LinkingLength, Options, Pipeline};
 
 fn snapshot(x: &[f64], types: &[(u8, usize)], ids: &[u64], masses: Masses) -> Snapshot {
     let points = x.iter().flat_map(|&x| [x, 5.0, 5.0]).collect();
@@ -61,6 +62,51 @@ fn particles_of_all_types_count() {
     let found = numbers("Group/GroupVelDisp");
     assert!((found[0] - dispersion).abs() < 1e-12, "{found:?} {dispersion}");
     assert!(!text(&file, "notes").iter().any(|note| note.contains("no velocities")));
+}
+
+/// Ids are sorted by subhalo, then by type, as readers expect that find the ids of a subhalo by the lengths of those
+/// before it.
+#[test]
+fn ids_of_subhalos() {
+    // A halo along x whose density falls on both sides of two peaks, and gas beside each particle.
+    let cloud = |center: f64, n: i32| {
+        (0..n).map(move |i| f64::from(i - n / 2)).map(move |d| center + d.signum() * 0.002 * d.abs().powf(1.5))
+    };
+    let x: Vec<f64> = cloud(10.0, 400).chain(cloud(14.0, 200)).collect();
+    let n = x.len();
+    let ids: Vec<u64> = (0..n as u64).collect();
+    let mut linked = snapshot(&x, &[(1, n)], &ids, Masses::Equal(2.0));
+    linked.box_size = Some(30.0);
+    let gas: Vec<f64> = x.iter().map(|x| x + 1e-4).collect();
+    let gas_ids: Vec<u64> = ids.iter().map(|id| id + 10_000).collect();
+    let others = snapshot(&gas, &[(0, n)], &gas_ids, Masses::Equal(1.0));
+    let finder = Finder::AdaptaHop { finder: AdaptaHop::new().density_threshold(1e-3), unbind: false };
+    let mut options = Options { finder, ..Options::default() };
+    (options.linking_length, options.min_members) = (LinkingLength::Length(0.01), 10);
+    let pipeline = Pipeline::new(&linked, &options).unwrap().attaching(&others).unwrap();
+    let mut found = pipeline.find().unwrap();
+    pipeline.attach(&mut found).unwrap();
+    let catalog = pipeline.measure(&found).unwrap().catalog;
+    let mut bytes = vec![];
+    pipeline.write_group_catalog(&mut bytes, &found, &catalog).unwrap();
+    let file = Hdf5File::from_vec(bytes).unwrap();
+    let numbers = |name: &str| file.dataset(name).unwrap().read_array::<u64>().unwrap().into_raw_vec_and_offset().0;
+    let (lengths, by_type, ids) = (numbers("Subhalo/SubhaloLen"), numbers("Subhalo/SubhaloLenType"), numbers("IDs/ID"));
+    assert!(lengths.len() > numbers("Group/GroupLen").len() && lengths.iter().filter(|&&len| len > 20).count() > 1);
+    let mut rest = &ids[..];
+    for (length, counts) in lengths.iter().zip(by_type.chunks_exact(6)) {
+        let (own, others) = rest.split_at(*length as usize);
+        rest = others;
+        let (gas, dark) = own.split_at(counts[0] as usize);
+        assert_eq!(dark.len() as u64, counts[1]);
+        // Each gas particle is beside the dark matter of its own subhalo.
+        let mut beside: Vec<u64> = gas.iter().map(|id| id - 10_000).collect();
+        let mut dark = dark.to_vec();
+        beside.sort_unstable();
+        dark.sort_unstable();
+        assert_eq!(beside, dark);
+    }
+    assert!(rest.is_empty());
 }
 
 /// Writes and reads the group catalogue of linked particles and others that join their halos.

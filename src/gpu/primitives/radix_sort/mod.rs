@@ -8,7 +8,7 @@
 //! already sorted: 24 bytes per digit.
 //! Source: Satish, Harris and Garland 2009, sections 3 and 4.
 //!
-//! **Launch contract.** The kernels of `pass` have no bounds checks. They rely on the following:
+//! **Launch contract.** The kernels of `pass` and `words` have no bounds checks. They rely on the following:
 //! - Positions are compared with the number of keys, and block numbers with the number of parts or digits.
 //! - There are as many values as keys.
 //! - Digits are below `DIGITS`.
@@ -30,9 +30,9 @@ use crate::gpu::primitives::radix_sort::words::{WordPass, index_bits, scatter_wo
 use crate::gpu::primitives::warp::Warp;
 use crate::gpu::primitives::warp_atomics::{ReduceOp, block_aggregate};
 
-/// The maximum number of parts, each sorted by one block. Up to 59 million keys, a part is a single tile. Blocks that run
-/// at the same time then have neighbouring tiles, and write near each other, so that caches merge their writes. More
-/// parts need more counts.
+/// The maximum number of parts, each sorted by one block. Up to this number of tiles (on CUDA 59 million keys), a part is
+/// a single tile. Blocks that run at the same time then have neighbouring tiles, and write near each other, so that
+/// caches merge their writes. More parts need more counts.
 const MAX_PARTS: usize = 1 << 14;
 /// Up to this many parts, one thread sums the counts of a digit.
 const FEW_PARTS: u32 = 16;
