@@ -66,7 +66,9 @@ def test_a_call_succeeds_after_one_that_found_no_memory() -> None:
                 pass
             assert np.array_equal(rw.HDBSCAN().fit(small).labels_, expected)
     """
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120)
+    # The C library otherwise keeps address space of freed buffers, at most 64 MiB for each thread.
+    environment = os.environ | {"MALLOC_ARENA_MAX": "1", "MALLOC_MMAP_THRESHOLD_": "131072"}
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120, env=environment)
     assert done.returncode == 0, done.stderr
 
 
