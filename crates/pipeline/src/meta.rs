@@ -174,7 +174,7 @@ pub(super) fn entries(pipeline: &Pipeline<'_>) -> Vec<(&'static str, Meta)> {
     if let Finder::AdaptaHop { unbind, .. } = options.finder {
         notes.push(
             "a row is a halo or a subhalo; halo_count, halo_mass and all other columns are over its own particles and those of all its \
-             subhalos, also attached ones, except halo_tag and halo_own_count, which are over its own particles alone; halo_label is the row of the catalogue, \
+             subhalos, except halo_tag and halo_own_count, which are over its own particles alone; halo_label is the row of the catalogue, \
              from 0, and halo_parent and halo_host are such rows"
                 .into(),
         );
@@ -215,10 +215,9 @@ pub(super) fn particle_notes(pipeline: &Pipeline<'_>, sets: &ParticleSets) -> Ve
             notes.push(note.clone());
         }
     }
-    let prefix = pipeline.options.finder.column_prefix();
     notes.extend(pipeline.one_file_sentence());
     notes.extend(sets.unread_sentence());
-    notes.extend(attached_sentence(sets, prefix));
+    notes.extend(attached_sentence(sets, &pipeline.options.finder));
     notes.extend(pipeline.filling_sentence());
     notes.extend(pipeline.filling_unknown());
     if pipeline.counts_particles() {
@@ -261,11 +260,14 @@ pub(super) fn notes_on_ids(pipeline: &Pipeline<'_>, sets: &ParticleSets) -> Vec<
 
 /// Returns a sentence on the particles that masses, structure, spheres and mass functions are over; `None` without
 /// attached types.
-fn attached_sentence(sets: &ParticleSets, prefix: &str) -> Option<String> {
+fn attached_sentence(sets: &ParticleSets, finder: &Finder) -> Option<String> {
+    let prefix = finder.column_prefix();
+    let containing = if finder.has_subhalos() { ", and all halos and subhalos that contain it" } else { "" };
     let (linked, all) = (named(&sets.linked)?, named(&sets.types_read())?);
     (!sets.attached.is_empty()).then(|| {
         format!(
-            "halos are found among {linked}; other types join the halo of their nearest linked particle within the linking length; \
+            "halos are found among {linked}; other types join the halo of their nearest linked particle within the linking \
+             length{containing}; \
              {prefix}_mass, means, dispersions and centres are of {linked}; {prefix}_mass_total, the structure of halos and mass \
              functions, spheres and profiles are of {all}"
         )

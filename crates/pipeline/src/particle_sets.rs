@@ -90,8 +90,8 @@ impl ParticleSets {
         lists.into_iter().filter(|(_, kinds)| !kinds.is_empty()).map(|(name, kinds)| (name, kinds.as_slice()))
     }
 
-    /// Returns the particle types that were read, linked or attached, in ascending order. Halos, spheres and profiles
-    /// are over them.
+    /// Returns the particle types that were read, linked or attached, in ascending order. Total masses, spheres and
+    /// profiles are over them.
     pub fn types_read(&self) -> Vec<u8> {
         sorted([&self.linked[..], &self.attached])
     }

@@ -64,32 +64,44 @@ impl<S: Coordinate> DeviceVec<S> {
         let n = len / dim;
         check_elements(n, wide)?;
         on!(device, client => {
-            check_allocation(client, 8 * (n * wide) as u128)?;
-            let values = Buffer::<f64>::new(client, n * wide);
             let spec = WidenSpec { dim, wide, periodic: sides.is_some() };
-            let (limits, sides) = (Buffer::from_slice(client, &[S::from_f64(S::LIMIT)]), sides.unwrap_or_default());
-            widen::launch::<S, _>(
-                client,
-                blocks_for(n * wide),
-                CubeDim::new_1d(THREADS_PER_BLOCK),
-                self.values.arg(),
-                limits.arg(),
-                Buffer::from_slice(client, &sides).arg(),
-                values.arg(),
-                (n * wide) as u32,
-                spec,
-            );
+            let values = widen_points(client, &self.values, n, &sides.unwrap_or_default(), spec)?;
             Ok(Widened { coordinates: DeviceVec { device, values }, dim: wide, size })
         })
     }
 }
 
+/// Returns the coordinates of `n` points as `f64`, with added axes of 0, in a box of these sides if they are periodic.
+pub(super) fn widen_points<R: Runtime, S: Coordinate>(
+    client: &ComputeClient<R>,
+    coordinates: &Buffer<S>,
+    n: usize,
+    sides: &[f64],
+    spec: WidenSpec,
+) -> Result<Buffer<f64>> {
+    let len = n * spec.wide;
+    check_allocation(client, 8 * len as u128)?;
+    let values = Buffer::<f64>::new(client, len);
+    widen::launch::<S, R>(
+        client,
+        blocks_for(len),
+        CubeDim::new_1d(THREADS_PER_BLOCK),
+        coordinates.arg(),
+        Buffer::from_slice(client, &[S::from_f64(S::LIMIT)]).arg(),
+        Buffer::from_slice(client, sides).arg(),
+        values.arg(),
+        len as u32,
+        spec,
+    );
+    Ok(values)
+}
+
 /// The parameters for which the kernel is compiled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-struct WidenSpec {
-    dim: usize,
-    wide: usize,
-    periodic: bool,
+pub(super) struct WidenSpec {
+    pub dim: usize,
+    pub wide: usize,
+    pub periodic: bool,
 }
 
 /// Writes each coordinate, wrapped into a periodic box and rounded to its own type. Coordinates that are not finite
