@@ -16,7 +16,7 @@ use cubecl::prelude::*;
 use crate::error::Result;
 use crate::gpu::buffer::{Buffer, THREADS_PER_BLOCK, blocks_for, grid};
 use crate::gpu::bvh::morton::Flag;
-use crate::gpu::primitives::bits::Bits;
+use crate::gpu::primitives::bits::{Bits, highest_bit};
 use crate::gpu::primitives::scan::exclusive;
 
 /// Positions per thread and per block, and words with a bit for each position of a block.
@@ -151,18 +151,6 @@ pub(in crate::gpu) fn hierarchy<R: Runtime>(
     hierarchy
 }
 
-/// Returns the number of the highest set bit of `x`, which is not zero.
-#[cube]
-fn highest(x: u64) -> u32 {
-    let high = u32::cast_from(x >> 32u64);
-    let low = u32::cast_from(x & 0xffff_ffffu64);
-    let mut bit = 31 - low.leading_zeros();
-    if high != 0 {
-        bit = 63 - high.leading_zeros();
-    }
-    bit
-}
-
 /// Finds the positions where a leaf starts: those whose preceding split has a subtree of more points than a leaf
 /// holds.
 ///
@@ -201,14 +189,14 @@ fn find_starts(codes: &Array<u64>, bits: &mut Array<u32>, before: &mut Array<u32
             // A split between equal codes has a subtree of equal codes only, which is no larger than a leaf.
             own_deltas[k as usize] = 0u32.runtime();
             if differing != 0 {
-                own_deltas[k as usize] = 32 + highest(differing);
+                own_deltas[k as usize] = 32 + highest_bit(differing);
             }
             let mut window = OUTSIDE.runtime();
             if at < len && first + at >= LEAF {
                 if across == 0 {
                     flags[Flag::DUPLICATE_CODES] = 1;
                 } else {
-                    window = 32 + highest(across);
+                    window = 32 + highest_bit(across);
                 }
             }
             windows[at as usize] = window;
@@ -219,7 +207,7 @@ fn find_starts(codes: &Array<u64>, bits: &mut Array<u32>, before: &mut Array<u32
             if at < len {
                 let across = codes[(first + at) as usize] ^ codes[(first + at - LEAF) as usize];
                 if across != 0 {
-                    window = 32 + highest(across);
+                    window = 32 + highest_bit(across);
                 }
             }
             windows[at as usize] = window;
@@ -315,7 +303,7 @@ fn take_starts(
             let code = codes[at as usize];
             let mut delta = OUTSIDE.runtime();
             if at > 0 {
-                delta = 32 + highest(code ^ codes[(at - 1) as usize]);
+                delta = 32 + highest_bit(code ^ codes[(at - 1) as usize]);
             }
             first_codes[leaf as usize] = code;
             deltas[leaf as usize] = delta;

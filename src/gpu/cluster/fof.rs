@@ -6,10 +6,11 @@
 
 use crate::error::Result;
 use crate::geometry::Boundary;
-use crate::gpu::buffer::end_phase;
+use crate::gpu::buffer::{Buffer, end_phase};
 use crate::gpu::bvh::{Bvh, Coordinate, Points};
-use crate::gpu::cluster::dbscan::Dbscan;
+use crate::gpu::cluster::dbscan::label_friends;
 use crate::gpu::cluster::halos::Halos;
+use crate::gpu::cluster::labels::Membership;
 use crate::gpu::device::on;
 
 /// A friends-of-friends finder for points on a device: set the options, then call [`Fof::run`]. The GPU version of
@@ -62,13 +63,20 @@ impl Fof {
     /// # Errors
     /// Those of [`Fof::run`].
     pub fn run_on<S: Coordinate, const D: usize>(&self, bvh: &Bvh<S, D>) -> Result<Halos> {
-        // Friends-of-friends halos are DBSCAN clusters with `min_samples` 2: a point and one friend.
-        bvh.space.check_length("linking_length", self.options.linking_length)?;
-        let labels = Dbscan::new(self.options.linking_length, 2).run_on(bvh)?;
+        let crate::Fof { linking_length, min_members, .. } = self.options;
+        bvh.space.check_length("linking_length", linking_length)?;
         on!(bvh.device, client => {
+            // These are also DBSCAN clusters with `min_samples` 2: a point and one friend.
+            let (labels, numbers, n_clusters) = match &bvh.nodes {
+                Some(nodes) => {
+                    let (labels, numbers) =
+                        label_friends(client, bvh, nodes, linking_length, Membership::Multiple, true)?;
+                    (labels.labels, numbers, labels.n_clusters as usize)
+                }
+                None => (Buffer::new(client, 0), Buffer::new(client, 0), 0),
+            };
             let boundary = Boundary::new(&bvh.space);
-            let (labels, n_clusters) = (&labels.labels, labels.n_clusters());
-            let halos = Halos::from_labels(client, bvh.device, labels, n_clusters, self.options.min_members, boundary)?;
+            let halos = Halos::from_labels(client, bvh.device, &labels, &numbers, n_clusters, min_members, boundary)?;
             end_phase(client, "members")?;
             Ok(halos)
         })

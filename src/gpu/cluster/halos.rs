@@ -57,11 +57,13 @@ pub struct Halos {
 
 impl Halos {
     /// Collects the clusters with at least `min_members` members, as [`crate::Halos::new`]. `labels` is in the order of
-    /// the points as they were given, and `boundary` is the space of the points.
+    /// the points as they were given, and `boundary` is the space of the points. `numbers` are the same labels in any
+    /// order, from which sizes are counted: fastest if points of a cluster follow each other, as in tree order.
     pub(in crate::gpu) fn from_labels<R: Runtime>(
         client: &ComputeClient<R>,
         device: Device,
         labels: &Buffer<i32>,
+        numbers: &Buffer<u32>,
         n_clusters: usize,
         min_members: usize,
         boundary: Boundary,
@@ -71,7 +73,16 @@ impl Halos {
         let least = u32::try_from(min_members.max(1)).unwrap_or(u32::MAX);
 
         let sizes = Buffer::<u32>::filled(client, n_clusters, 0);
-        count_sizes::launch::<R>(client, blocks_for(n), dim, labels.arg(), sizes.arg(), points, all, Warp::new(client));
+        count_sizes::launch::<R>(
+            client,
+            blocks_for(n),
+            dim,
+            numbers.arg(),
+            sizes.arg(),
+            points,
+            all,
+            Warp::new(client),
+        );
         let flags = Buffer::<u32>::new(client, n_clusters + 1);
         flag_clusters::launch::<R>(client, blocks_for(n_clusters + 1), dim, sizes.arg(), flags.arg(), all, least);
         let chosen = Compact::new(client, flags)?;
@@ -229,17 +240,16 @@ fn look_up_halos(labels: &Array<i32>, ranks: &Array<u32>, found: &mut Array<i32>
 }
 
 #[cube(launch)]
-fn count_sizes(labels: &Array<i32>, sizes: &mut Array<Atomic<u32>>, n: u32, clusters: u32, #[comptime] warp: Warp) {
+fn count_sizes(numbers: &Array<u32>, sizes: &mut Array<Atomic<u32>>, n: u32, clusters: u32, #[comptime] warp: Warp) {
     let i = ABSOLUTE_POS;
-    let mut label = clusters + 0;
+    let mut number = clusters + 0;
     if (i as u32) < n {
-        // As `u32`, negative labels exceed all cluster numbers.
-        label = u32::cast_from(labels[i]);
+        number = numbers[i];
     }
     // A single cluster may contain nearly all points.
-    let members = block_aggregate(label, 1u32.runtime(), ReduceOp::Sum, warp);
-    if label < clusters && members > 0 {
-        sizes[label as usize].fetch_add(members);
+    let members = block_aggregate(number, 1u32.runtime(), ReduceOp::Sum, warp);
+    if number < clusters && members > 0 {
+        sizes[number as usize].fetch_add(members);
     }
 }
 
@@ -345,7 +355,9 @@ mod tests {
     fn of_labels(labels: &[i32], n_clusters: usize, least: usize) -> Halos {
         let device = Device::first().unwrap();
         let halos = on!(device, client => {
-            Halos::from_labels(client, device, &Buffer::from_slice(client, labels), n_clusters, least, Boundary::Open)
+            let numbers: Vec<u32> = labels.iter().rev().map(|&label| label as u32).collect();
+            let (labels, numbers) = (Buffer::from_slice(client, labels), Buffer::from_slice(client, &numbers));
+            Halos::from_labels(client, device, &labels, &numbers, n_clusters, least, Boundary::Open)
         });
         halos.unwrap()
     }

@@ -13,6 +13,7 @@ use crate::gpu::cluster::connect::Forest;
 use crate::gpu::device::{Device, on};
 use crate::gpu::device_vec::DeviceVec;
 use crate::gpu::primitives::compact::Compact;
+use crate::gpu::primitives::scatter::{scatter, word};
 use crate::gpu::primitives::warp::Warp;
 use crate::gpu::primitives::warp_atomics::{ReduceOp, block_aggregate};
 
@@ -182,19 +183,19 @@ pub(in crate::gpu) fn label<R: Runtime>(
     core: Option<&Buffer<u32>>,
 ) -> Buffer<i32> {
     let n = order.len();
-    let labels = Buffer::<i32>::new(client, n);
-    put_labels::launch::<R>(
+    let words = Buffer::<u64>::new(client, n);
+    write_labels::launch::<R>(
         client,
         blocks_for(n),
         CubeDim::new_1d(THREADS_PER_BLOCK),
         numbers.arg(),
         order.arg(),
         core.unwrap_or(order).arg(),
-        labels.arg(),
+        words.arg(),
         n as u32,
         core.is_some(),
     );
-    labels
+    scatter(client, words)
 }
 
 /// Finds the smallest member of each tree, at its root, and replaces parents by roots. Each thread writes only its own
@@ -296,18 +297,18 @@ fn without_border<R: Runtime>(client: &ComputeClient<R>, labels: &Buffer<i32>) -
     clusters
 }
 
+/// Writes the label of each point, and its place in the caller's order.
 #[cube(launch)]
-fn put_labels(
+fn write_labels(
     numbers: &Array<u32>,
     order: &Array<u32>,
     core: &Array<u32>,
-    labels: &mut Array<i32>,
+    words: &mut Array<u64>,
     n: u32,
     #[comptime] tell_border: bool,
 ) {
     let i = ABSOLUTE_POS;
     if (i as u32) < n {
-        let index = order[i] as usize;
         // `NO_CLUSTER` is -1 as `i32`.
         let mut label = i32::reinterpret(numbers[i]);
         if comptime!(tell_border) {
@@ -315,7 +316,7 @@ fn put_labels(
                 label = -2 - label;
             }
         }
-        labels[index] = label;
+        words[i] = word(order[i], u32::reinterpret(label));
     }
 }
 

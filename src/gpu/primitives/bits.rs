@@ -1,4 +1,4 @@
-//! A set of up to 32 numbers below 32, as the bits of a word.
+//! The highest bit of a word, and a set of up to 32 numbers below 32, as the bits of a word.
 //!
 //! In: a word, such as a ballot or the hits of a leaf. Out: its bits one by one, lowest first.
 //! Cost: a register, and two instructions per bit.
@@ -41,4 +41,16 @@ impl Bits {
     pub fn set(&mut self, bits: u32) {
         self.word[0] = bits;
     }
+}
+
+/// Returns the number of the highest set bit of `x`, which is not zero.
+#[cube]
+pub(in crate::gpu) fn highest_bit(x: u64) -> u32 {
+    let high = u32::cast_from(x >> 32u64);
+    let low = u32::cast_from(x & 0xffff_ffffu64);
+    let mut bit = 31 - low.leading_zeros();
+    if high != 0 {
+        bit = 63 - high.leading_zeros();
+    }
+    bit
 }

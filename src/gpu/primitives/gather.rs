@@ -1,4 +1,4 @@
-//! Gathering of rows in a given order, and inversion of an order.
+//! Gathering of rows in a given order.
 //!
 //! In: rows of equal width, and the indices of some of them. Out: these rows, stored by row or by column.
 //! Cost: one pass, with a random read for each row.
@@ -29,30 +29,6 @@ pub(in crate::gpu) fn gather<R: Runtime, T: CubeElement + Numeric>(
     let (count, dim) = (blocks_for(n), CubeDim::new_1d(THREADS_PER_BLOCK));
     gather_rows::launch::<T, R>(client, count, dim, rows.arg(), order.arg(), gathered.arg(), n as u32, width, layout);
     gathered
-}
-
-/// Returns the position of each index in `order`, a permutation.
-pub(in crate::gpu) fn invert<R: Runtime>(client: &ComputeClient<R>, order: &Buffer<u32>) -> Buffer<u32> {
-    let n = order.len();
-    let places = Buffer::new(client, n);
-    scatter_places::launch::<R>(
-        client,
-        blocks_for(n),
-        CubeDim::new_1d(THREADS_PER_BLOCK),
-        order.arg(),
-        places.arg(),
-        n as u32,
-    );
-    places
-}
-
-#[cube(launch)]
-fn scatter_places(order: &Array<u32>, places: &mut Array<u32>, n: u32) {
-    let at = ABSOLUTE_POS;
-    if (at as u32) < n {
-        let index = order[at] as usize;
-        places[index] = at as u32;
-    }
 }
 
 #[cube(launch)]

@@ -1,4 +1,4 @@
-//! Parallel primitives: scans, sums, compaction, gathering, forests, sorting, rounding checks and warp operations.
+//! Parallel primitives: scans, sums, compaction, gathering, scattering, forests, sorting, rounding checks and warp operations.
 
 pub(super) mod bits;
 pub(super) mod compact;
@@ -9,5 +9,6 @@ pub(super) mod radix_sort;
 pub(super) mod reduce;
 pub(super) mod rounding;
 pub(super) mod scan;
+pub(super) mod scatter;
 pub(super) mod warp;
 pub(super) mod warp_atomics;

@@ -16,9 +16,12 @@ mod core;
 mod predict;
 mod weights;
 
+use cubecl::prelude::*;
+
 use crate::cluster::dbscan::DbscanAlgorithm;
 use crate::error::Result;
 use crate::gpu::buffer::{Buffer, end_phase};
+use crate::gpu::bvh::ropes::Nodes;
 use crate::gpu::bvh::{Bvh, Coordinate, Points};
 use crate::gpu::cluster::connect::{Participants, connect};
 use crate::gpu::cluster::dbscan::border::{BorderInput, label_border, label_listed};
@@ -139,13 +142,8 @@ impl Dbscan {
                 return Ok(Labels { device: bvh.device, labels, n_clusters: 0, has_border_labels });
             };
             if !has_border_labels {
-                let forest = connect(client, bvh, nodes, eps, Participants::All, dense)?;
-                end_phase(client, "walk, union")?;
                 let membership = if min_samples == 1 { Membership::All } else { Membership::Multiple };
-                let (numbers, n_clusters) = relabel(client, &forest, &bvh.order, membership)?;
-                let labels = label(client, &numbers, &bvh.order, None);
-                end_phase(client, "labels")?;
-                return Ok(Labels { device: bvh.device, labels, n_clusters, has_border_labels: false });
+                return Ok(label_friends(client, bvh, nodes, eps, membership, dense)?.0);
             }
             let CorePoints { marks: core, near } = match &self.options.weights {
                 Some(weights) => {
@@ -170,4 +168,22 @@ impl Dbscan {
             Ok(Labels { device: bvh.device, labels, n_clusters, has_border_labels: true })
         })
     }
+}
+
+/// Finds the clusters whose points are all core: those of points linked by distances up to `eps`. Returns their labels,
+/// and the same numbers in tree order.
+pub(in crate::gpu::cluster) fn label_friends<R: Runtime, S: Coordinate, const D: usize>(
+    client: &ComputeClient<R>,
+    bvh: &Bvh<S, D>,
+    nodes: &Nodes<S>,
+    eps: f64,
+    membership: Membership<'_>,
+    dense: bool,
+) -> Result<(Labels, Buffer<u32>)> {
+    let forest = connect(client, bvh, nodes, eps, Participants::All, dense)?;
+    end_phase(client, "walk, union")?;
+    let (numbers, n_clusters) = relabel(client, &forest, &bvh.order, membership)?;
+    let labels = label(client, &numbers, &bvh.order, None);
+    end_phase(client, "labels")?;
+    Ok((Labels { device: bvh.device, labels, n_clusters, has_border_labels: false }, numbers))
 }

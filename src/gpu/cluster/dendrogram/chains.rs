@@ -19,9 +19,10 @@ use cubecl::prelude::*;
 use crate::error::{Error, Result};
 use crate::gpu::buffer::{Buffer, THREADS_PER_BLOCK, blocks_for};
 use crate::gpu::cluster::dendrogram::contract::{Contraction, NONE};
-use crate::gpu::primitives::gather::{Layout, gather, invert};
+use crate::gpu::primitives::gather::{Layout, gather};
 use crate::gpu::primitives::radix_sort::sort_words;
 use crate::gpu::primitives::scan::exclusive;
+use crate::gpu::primitives::scatter::invert;
 
 /// The merges of a tree of at least two points, by place.
 pub(in crate::gpu) struct Chains {

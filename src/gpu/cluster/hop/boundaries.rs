@@ -16,10 +16,11 @@ use crate::gpu::buffer::{Buffer, THREADS_PER_BLOCK, blocks_for};
 use crate::gpu::bvh::{Bvh, Coordinate};
 use crate::gpu::cluster::hop::chains::{Chains, descending_key};
 use crate::gpu::primitives::compact::{Compact, Emit};
-use crate::gpu::primitives::gather::{Layout, gather, invert};
+use crate::gpu::primitives::gather::{Layout, gather};
 use crate::gpu::primitives::radix_sort::{Pairs, sort};
 use crate::gpu::primitives::reduce::sum;
 use crate::gpu::primitives::scan::{exclusive, last};
+use crate::gpu::primitives::scatter::invert;
 use crate::gpu::search::nearest::RowOrder;
 use crate::search::nearest::Nearest;
 

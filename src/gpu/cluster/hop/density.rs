@@ -15,8 +15,9 @@ use crate::gpu::bvh::{Bvh, Coordinate, Points};
 use crate::gpu::cluster::hop::smoothing::{Smoothing, smooth};
 use crate::gpu::device::on;
 use crate::gpu::device_vec::DeviceVec;
-use crate::gpu::primitives::gather::{Layout, gather, invert};
+use crate::gpu::primitives::gather::{Layout, gather};
 use crate::gpu::primitives::rounding::rounds_well;
+use crate::gpu::primitives::scatter::invert;
 use crate::gpu::search::nearest::{MAX_K_PER_SEARCH, MAX_KTH, RowOrder, kth_distances2};
 use crate::search::nearest::Nearest;
 

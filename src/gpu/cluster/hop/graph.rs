@@ -10,7 +10,8 @@ use crate::gpu::buffer::{Buffer, wait};
 use crate::gpu::cluster::hop::boundaries::Boundaries;
 use crate::gpu::device::{Device, on};
 use crate::gpu::device_vec::DeviceVec;
-use crate::gpu::primitives::gather::{Layout, gather, invert};
+use crate::gpu::primitives::gather::{Layout, gather};
+use crate::gpu::primitives::scatter::invert;
 
 /// Chains of particles, and the boundaries between them, on a device: the GPU version of [`crate::cluster::HopChains`].
 /// [`Hop::chains`](crate::gpu::Hop::chains) finds them.

@@ -31,7 +31,7 @@ use crate::gpu::cluster::mst::merge_components::{ComponentEdges, Edges};
 use crate::gpu::cluster::mst::search::{ComponentsLaunch, search};
 use crate::gpu::cluster::mst::sort::sort_edges;
 use crate::gpu::cluster::mst::uniform::uniform;
-use crate::gpu::primitives::gather::invert;
+use crate::gpu::primitives::scatter::invert;
 use crate::gpu::primitives::warp::Warp;
 use crate::gpu::search::nearest::{LimitsLaunch, RowOrder};
 use crate::search::nearest::Nearest;

@@ -12,18 +12,18 @@
 //! A target is at y from the centre of its block, and a source of mass m at x from the centre of its own; let z = y -
 //! x. With ρ² = R² + ε² and R̂ = R/ρ, the source adds to -φ at the target
 //! ```text
-//! (4)  m sum_l |z|^l / ρ^(l+1) P_l(R̂·z/|z|),  of which l > 2 is at most  m |z|³ / (ρ³ (ρ - |z|)).
+//! (4)  m sum_l |z|^l / ρ^(l+1) P_l(R̂·z/|z|),  of which l > 1 is at most  m |z|² / (ρ² (ρ - |z|)).
 //! ```
-//! The sum of M <z zᵀ> over a source block is M (y yᵀ + Q). The term l = 0 and the terms in Q are equation (1). The
-//! terms in y are the slopes M/ρ² R̂ and the curvatures M/ρ³ (3 R̂R̂ᵀ - 1). Both are stored in units of the radius
-//! r_a, so that |y| is at most 1:
+//! The mean of |z|² over a source block is |y|² + tr Q. The slopes M/ρ² R̂ are stored in units of the radius r_a, so
+//! that |y| is at most 1:
 //! ```text
-//! (5)  -φ_far(y) = S + s·y + 1/2 yᵀCy,   error <= E + E' |y|²,
-//!      E = sum M/ρ · (b tr Q / ρ² + 6 d) / (ρ - b),   E' = sum M/ρ · b / (ρ - b) · (r_a/ρ)²,   b = r_a + r_b,
+//! (5)  -φ_far(y) = S + s·y,   S = sum M/ρ,   error <= E + E' |y|²,
+//!      E = sum M/ρ · (tr Q / ρ + 3 d) / (ρ - b),   E' = sum M/ρ · r_a / (ρ - b) · r_a/ρ,   b = r_a + r_b,
 //! ```
-//! where E includes the first moment M d about the rounded centre. Sums are in `f32` over [`TERMS`] terms, and in
-//! `f64` over these sums. Cost: a term for each pair of blocks of a halo; 316 bytes per block, 256 of them for its
-//! list. Source: Salmon and Warren 1994, section 3.
+//! where E includes the first moment M d about the rounded centre. The CPU adds terms of second order. Here they would
+//! take longer than the pairs that they exclude: most members are far from the minimum of their halo. Sums are in
+//! `f32` over [`TERMS`] terms, and in `f64` over these sums. Cost: a term for each pair of blocks of a halo; 284 bytes
+//! per block, 256 of them for its list. Source: Salmon and Warren 1994, section 3.
 
 #![allow(unsafe_code)] // Measured in benches/LOG.md: hot kernels without bounds checks.
 
@@ -51,8 +51,10 @@ const NEAR: usize = 64;
 pub(super) struct Interactions {
     /// S of equation (5).
     sums: Buffer<f64>,
-    /// Twelve numbers per block: s; C as xx, yy, zz, xy, xz, yz; E, E' and 0.
-    expansions: Buffer<f32>,
+    /// Four numbers per block: s and E.
+    slopes: Buffer<f32>,
+    /// E'.
+    errors_of_y2: Buffer<f32>,
     pub near: NearLists,
 }
 
@@ -60,7 +62,8 @@ pub(super) struct Interactions {
 #[derive(CubeType, CubeLaunch)]
 pub(super) struct FarArg {
     pub sums: Array<f64>,
-    pub expansions: Array<Vec4>,
+    pub slopes: Array<Vec4>,
+    pub errors_of_y2: Array<f32>,
 }
 
 impl Interactions {
@@ -77,11 +80,12 @@ impl Interactions {
         let (count, dim) = warp.blocks(n * warp.lanes() as usize, THREADS_PER_BLOCK);
         let found = Self {
             sums: Buffer::new(client, n),
-            expansions: Buffer::new(client, 12 * n),
+            slopes: Buffer::new(client, 4 * n),
+            errors_of_y2: Buffer::new(client, n),
             near: NearLists::new(client, n, NEAR)?,
         };
         // SAFETY: the launch contract of `centers`. Each block has a warp or a thread, which checks `own < blocks.n`
-        // and writes only to its own places: `sums[own]`, three vectors of `expansions`, and `capacity` places of the
+        // and writes only to its own places: one of `sums`, `slopes` and `errors_of_y2`, and `capacity` places of the
         // lists.
         unsafe {
             expand_far::launch_unchecked::<R>(
@@ -101,7 +105,7 @@ impl Interactions {
 
     /// Returns the local expansions as a kernel argument.
     pub fn far<R: Runtime>(&self) -> FarArgLaunch<R> {
-        FarArgLaunch::new(self.sums.arg(), self.expansions.arg())
+        FarArgLaunch::new(self.sums.arg(), self.slopes.arg(), self.errors_of_y2.arg())
     }
 }
 
@@ -174,11 +178,11 @@ fn expand_far(
         let halo = blocks.owners[own as usize];
         let (start, end) = (blocks.of_halos[halo as usize], blocks.of_halos[halo as usize + 1]);
         let softening2 = f32::cast_from(softening[0]);
-        // The sum, the slopes, and the curvatures xx, yy, zz, xy, xz, yz.
-        let mut sums = Array::<f64>::new(10usize);
-        let mut part = Array::<f32>::new(10usize);
+        // The sum and the slopes.
+        let mut sums = Array::<f64>::new(4usize);
+        let mut part = Array::<f32>::new(4usize);
         #[unroll]
-        for k in 0..10usize {
+        for k in 0..4usize {
             sums[k] = f64::new(0.0);
         }
         let mut error = f32::cast_from(0u32.runtime());
@@ -188,7 +192,7 @@ fn expand_far(
         let turns = (end - start).div_ceil(lanes);
         for section in 0..turns.div_ceil(TERMS) {
             #[unroll]
-            for k in 0..10usize {
+            for k in 0..4usize {
                 part[k] = 0.0f32;
             }
             for turn in section * TERMS..min(section * TERMS + TERMS, turns) {
@@ -199,29 +203,21 @@ fn expand_far(
                     let squares = squares_of(&blocks.moments, other);
                     if is_far(center, radius, source, squares[3]) {
                         let (dx, dy, dz) = (source[0] - center[0], source[1] - center[1], source[2] - center[2]);
+                        let rho2 = dx * dx + dy * dy + dz * dz + softening2;
+                        let inverse = rho2.inverse_sqrt();
+                        let monopole = source[3] * inverse;
+                        let q = radius * inverse;
+                        let slope = monopole * q * inverse;
+                        part[0] += monopole;
+                        part[1] += slope * dx;
+                        part[2] += slope * dy;
+                        part[3] += slope * dz;
+                        // Both errors of equation (5), without a quotient, which takes longer.
+                        let root = (rho2 * inverse - (radius + squares[3])).inverse_sqrt();
+                        let rest = monopole * root * root;
                         let products = products_of(&blocks.moments, other);
-                        let term = term(source, squares, products, dx, dy, dz, softening2);
-                        let (x, y, z) = (term.x, term.y, term.z);
-                        let q = radius * term.inverse;
-                        let (slope, bend) = (term.monopole * q, term.monopole * q * q);
-                        part[0] += term.sum;
-                        part[1] += slope * x;
-                        part[2] += slope * y;
-                        part[3] += slope * z;
-                        part[4] += bend * (3.0f32 * x * x - 1.0f32);
-                        part[5] += bend * (3.0f32 * y * y - 1.0f32);
-                        part[6] += bend * (3.0f32 * z * z - 1.0f32);
-                        part[7] += 3.0f32 * bend * x * y;
-                        part[8] += 3.0f32 * bend * x * z;
-                        part[9] += 3.0f32 * bend * y * z;
-                        // Both errors of equation (5).
-                        let both = radius + squares[3];
-                        let root = (term.rho2 * term.inverse - both).inverse_sqrt();
-                        let nearest = root * root;
-                        let rest = term.monopole * both * nearest;
-                        error += rest * (trace(squares) * term.inverse * term.inverse)
-                            + 6.0f32 * term.monopole * products[3] * nearest;
-                        error_of_y2 += rest * q * q;
+                        error += rest * (trace(squares) * inverse + 3.0f32 * products[3]);
+                        error_of_y2 += rest * q;
                     } else {
                         is_near = true;
                         sources += blocks.first[other as usize + 1] - blocks.first[other as usize];
@@ -240,20 +236,20 @@ fn expand_far(
                 }
             }
             #[unroll]
-            for k in 0..10usize {
+            for k in 0..4usize {
                 sums[k] += f64::cast_from(part[k]);
             }
         }
         let mut sum = sums[0];
-        // The slopes and curvatures, which are multiplied by numbers below 1, need no more precision than `f32`.
+        // The slopes, which are multiplied by numbers below 1, need no more precision than `f32`.
         #[unroll]
-        for k in 1..10usize {
+        for k in 1..4usize {
             part[k] = f32::cast_from(sums[k]);
         }
         if comptime!(warp.is_some()) {
             sum = warp_sum::<f64>(sum, warp);
             #[unroll]
-            for k in 1..10usize {
+            for k in 1..4usize {
                 part[k] = warp_sum::<f32>(part[k], warp);
             }
             error = warp_sum::<f32>(error, warp);
@@ -262,21 +258,14 @@ fn expand_far(
         }
         if lane == 0 {
             far.sums[own as usize] = sum;
+            let mut four = Vec4::new(0.0f32);
             #[unroll]
-            for row in 0..3usize {
-                let mut four = Vec4::new(0.0f32);
-                #[unroll]
-                for k in 0..4usize {
-                    if comptime!(row * 4 + k < 9) {
-                        four[k] = part[row * 4 + k + 1];
-                    }
-                }
-                if comptime!(row == 2) {
-                    four[1] = round_up_sum(error, end - start);
-                    four[2] = round_up_sum(error_of_y2, end - start);
-                }
-                far.expansions[own as usize * 3 + row] = four;
+            for k in 0..3usize {
+                four[k] = part[k + 1];
             }
+            four[3] = round_up_sum(error, end - start);
+            far.slopes[own as usize] = four;
+            far.errors_of_y2[own as usize] = round_up_sum(error_of_y2 * radius, end - start);
             near.counts[own as usize] = count;
             let targets = blocks.first[own as usize + 1] - blocks.first[own as usize];
             add_u64(pairs, halo, targets * (sources - 1) + (end - start));
@@ -296,13 +285,10 @@ pub(super) struct Expanded {
 
 #[cube]
 pub(super) fn expanded(far: &FarArg, block: u32, x: f32, y: f32, z: f32) -> Expanded {
-    let row = block as usize * 3;
-    let (one, two, three) = (far.expansions[row], far.expansions[row + 1], far.expansions[row + 2]);
-    let slope = one[0] * x + one[1] * y + one[2] * z;
-    let along = one[3] * x * x + two[0] * y * y + two[1] * z * z;
-    let across = two[2] * x * y + two[3] * x * z + three[0] * y * z;
-    let error = three[1] + three[2] * (x * x + y * y + z * z);
-    Expanded { sum: far.sums[block as usize], terms: slope + 0.5f32 * along + across, error }
+    let slopes = far.slopes[block as usize];
+    let terms = slopes[0] * x + slopes[1] * y + slopes[2] * z;
+    let error = slopes[3] + far.errors_of_y2[block as usize] * (x * x + y * y + z * z);
+    Expanded { sum: far.sums[block as usize], terms, error }
 }
 
 /// Sums equation (1) over the blocks well separated from each target's block, with the error of equation (2).

@@ -163,8 +163,9 @@ impl<'a> CenterFinder<'a> {
         on!(points.device, client => {
             let halos = SortedHalos::new(client, halos)?;
             let found = if halos.len() > 0 { self.find(client, points, &halos)? } else { DeviceCenters::Nothing };
-            let rows = halos.in_given_order(self.rows(client, points, &halos, &found)?);
-            let on_device = halos.in_given_order((0..halos.len()).map(|halo| found.point(halo).is_some()).collect());
+            let found_points: Vec<_> = (0..halos.len()).map(|halo| found.point(halo)).collect();
+            let rows = halos.in_given_order(self.rows(client, points, &halos, &found, &found_points)?);
+            let on_device = halos.in_given_order(found_points.iter().map(Option::is_some).collect());
             end_phase(client, "rows")?;
             let sizes = (0..halos.len()).map(|halo| halos.size(halo) as usize);
             Ok(CentersWithDevice { centers: Centers::from_parts(rows, sizes, boundary), on_device })
@@ -211,11 +212,12 @@ impl<'a> CenterFinder<'a> {
         points: &Points<S, 3>,
         halos: &SortedHalos,
         found: &DeviceCenters,
+        found_points: &[Option<u32>],
     ) -> Result<Vec<HaloCenter>> {
-        let n = halos.len();
-        let missing: Vec<usize> = (0..n).filter(|&halo| found.point(halo).is_none()).collect();
+        let n = found_points.len();
+        let missing: Vec<usize> = (0..n).filter(|&halo| found_points[halo].is_none()).collect();
         let cpu_rows = on_host::rows(client, self.center, self.masses, points, halos, &missing)?;
-        let indices: Vec<u32> = (0..n).map(|halo| found.point(halo).unwrap_or(0)).collect();
+        let indices: Vec<u32> = found_points.iter().map(|point| point.unwrap_or(0)).collect();
         let indices = Buffer::from_slice(client, &indices);
         let axes = if missing.len() < n {
             gather(client, &points.values, &indices, 3, Layout::Columns).read(client)?

@@ -32,7 +32,7 @@ use crate::gpu::halo::centers::near_field::bound_all;
 use crate::gpu::halo::centers::pairwise_f32::{Sources, bound_pairwise};
 
 /// Targets per block in the last pairwise bounds.
-const GROUP: usize = 8;
+const GROUP: usize = 4;
 
 /// The most bound particle of a halo.
 pub(super) struct MostBound {

@@ -93,10 +93,6 @@ pub(super) struct Term {
     pub inverse: f32,
     /// M / ρ.
     pub monopole: f32,
-    /// R / ρ.
-    pub x: f32,
-    pub y: f32,
-    pub z: f32,
     /// The sum of both terms of equation (1).
     pub sum: f32,
 }
@@ -111,7 +107,7 @@ pub(super) fn term(center: Vec4, squares: Vec4, products: Vec4, dx: f32, dy: f32
     let along = squares[0] * x * x + squares[1] * y * y + squares[2] * z * z;
     let across = products[0] * x * y + products[1] * x * z + products[2] * y * z;
     let second = 1.5f32 * (along + across) - 0.5f32 * trace(squares);
-    Term { rho2, inverse, monopole, x, y, z, sum: monopole + monopole * second * inverse * inverse }
+    Term { rho2, inverse, monopole, sum: monopole + monopole * second * inverse * inverse }
 }
 
 /// `x` rounded up to `f32`, for `x` that is not negative.

@@ -6,7 +6,7 @@
 //! (8)  -φ = S_near - φ_far(y) ± (E_far(y) + 1e-5 (S_near + S)),   with φ_far, its error E_far and S of equation (5).
 //! ```
 //! Sums are in single precision, a block at a time. Differences of coordinates have the relative precision of `f32`.
-//! If another member is too close for that, the sum is recomputed in `f64`. The relative error is below half of
+//! If another member is too close for that, or for the test of it, the sum is recomputed in `f64`. The relative error is below half of
 //! [`RELATIVE_ERROR`]: 32 additions, a root of a sum, a product. Cost: a pair for each two members of near blocks; 12
 //! bytes per member. Source: as `local_expansion`.
 
@@ -20,10 +20,11 @@ use crate::gpu::halo::centers::bounds::{HaloBounds, RELATIVE_ERROR, add_u64, low
 use crate::gpu::halo::centers::direct::{Sum, distance2, potential};
 use crate::gpu::halo::centers::local_expansion::{FarArg, Interactions, expanded, is_far};
 use crate::gpu::halo::centers::members::{Members, MembersArg, mass};
-use crate::gpu::halo::centers::multipole::{center_of, radius_of};
+use crate::gpu::halo::centers::multipole::{Vec4, center_of, radius_of};
 use crate::gpu::halo::centers::near_field_lists::{NearList, NearListsArg, block_at, near_list};
 use crate::gpu::halo::centers::pairwise_f32::{Sources, SourcesArg, min_reliable_distance2};
-use crate::gpu::primitives::warp::{Warp, warp_shuffle_down};
+use crate::gpu::primitives::bits::Bits;
+use crate::gpu::primitives::warp::{WIDTH, Warp, warp_ballot, warp_shuffle, warp_shuffle_down, warp_sum};
 use crate::gpu::primitives::warp_atomics::warp_atomic_max;
 
 /// The near sums and upper bounds of members, in block order.
@@ -82,19 +83,104 @@ struct Span {
     end: u32,
 }
 
+/// The members of a block.
+#[cube]
+fn members_of(blocks: &BlocksArg, block: u32) -> Span {
+    Span { start: blocks.first[block as usize], end: blocks.first[block as usize + 1] }
+}
+
+/// Returns `true` if `block` and `other` are not well separated.
+#[cube]
+fn is_near(blocks: &BlocksArg, block: u32, other: u32) -> bool {
+    let (center, radius) = (center_of(&blocks.moments, block), radius_of(&blocks.moments, block));
+    !is_far(center, radius, center_of(&blocks.moments, other), radius_of(&blocks.moments, other))
+}
+
 /// The members of block `i` in the list of `block`; empty if that block is not near.
 #[cube]
 fn near_members(near: &NearListsArg, blocks: &BlocksArg, list: &NearList, block: u32, i: u32) -> Span {
     let other = block_at(near, list, i);
-    let start = blocks.first[other as usize];
-    let mut end = blocks.first[other as usize + 1];
+    let mut span = members_of(blocks, other);
     if !list.listed {
-        let (center, radius) = (center_of(&blocks.moments, block), radius_of(&blocks.moments, block));
-        if is_far(center, radius, center_of(&blocks.moments, other), radius_of(&blocks.moments, other)) {
-            end = blocks.first[other as usize];
+        if !is_near(blocks, block, other) {
+            span.end = span.start;
         }
     }
-    Span { start, end }
+    span
+}
+
+/// A member whose potential is summed.
+#[derive(CubeType)]
+struct Target {
+    high: Vec4,
+    /// The low parts of the coordinates, if these are split.
+    low: Vec4,
+    min_distance2: f32,
+    softening2: f32,
+}
+
+/// The sum at a target. Each number is in an array, because an optimiser of cubecl fails on variables of loops.
+#[derive(CubeType)]
+struct NearSum {
+    /// -φ.
+    sum: Array<f64>,
+    /// The members of the target's own block that are too close, including itself.
+    n_close: Array<u32>,
+    /// The smallest ρ² of members of other blocks.
+    least_rho2: Array<f32>,
+}
+
+/// The difference of two positions.
+#[derive(CubeType)]
+struct Gap {
+    x: f32,
+    y: f32,
+    z: f32,
+}
+
+/// The difference of a source, at `place`, and a target.
+#[cube]
+fn gap_to(sources: &SourcesArg, source: u32, place: Vec4, target: &Target) -> Gap {
+    let mut x = place[0] - target.high[0];
+    let mut y = place[1] - target.high[1];
+    let mut z = place[2] - target.high[2];
+    if comptime!(sources.split) {
+        let low = sources.low_parts[source as usize];
+        x += low[0] - target.low[0];
+        y += low[1] - target.low[1];
+        z += low[2] - target.low[2];
+    }
+    Gap { x, y, z }
+}
+
+/// Adds the members of a near block.
+#[cube]
+fn add_block(sources: &SourcesArg, target: &Target, span: &Span, is_own: bool, found: &mut NearSum) {
+    let mut part = f32::cast_from(0u32.runtime());
+    if is_own {
+        for source in span.start..span.end {
+            let place = sources.values[source as usize];
+            let gap = gap_to(sources, source, place, target);
+            let d2 = gap.x * gap.x + gap.y * gap.y + gap.z * gap.z;
+            if d2 >= target.min_distance2 {
+                part += place[3] * (d2 + target.softening2).inverse_sqrt();
+            } else {
+                found.n_close[0] += 1;
+            }
+        }
+    } else {
+        // Fewer instructions, as the target itself is not there.
+        let mut least = found.least_rho2[0];
+        for source in span.start..span.end {
+            let place = sources.values[source as usize];
+            let gap = gap_to(sources, source, place, target);
+            let rho2 = gap.x * gap.x + (gap.y * gap.y + (gap.z * gap.z + target.softening2));
+            part += place[3] * rho2.inverse_sqrt();
+            least = min(least, rho2);
+        }
+        found.least_rho2[0] = least;
+    }
+    found.sum[0] += f64::cast_from(part);
 }
 
 /// Processes a block per warp, so that its threads read the same source at a time, or a member per thread if there are
@@ -111,11 +197,12 @@ fn bound_near(
 ) {
     let mut own = ABSOLUTE_POS as u32;
     let mut behind = blocks.members + 0;
+    let mut block = blocks.of_members[min(own, blocks.members - 1) as usize];
     // If a block fills at most half of the warp, each half of the warp processes every other near block.
     let mut step = 1u32.runtime();
     let mut turn = 0u32.runtime();
     if comptime!(warp.is_some()) {
-        let block = min(own / BLOCK, blocks.n - 1);
+        block = min(own / BLOCK, blocks.n - 1);
         let start = blocks.first[block as usize];
         behind = select(own / BLOCK < blocks.n, blocks.first[block as usize + 1], 0u32);
         own = start + UNIT_POS % BLOCK;
@@ -128,47 +215,66 @@ fn bound_near(
     let is_member = own < behind;
     let has_bounds = is_member && turn == 0;
     let own = min(own, blocks.members - 1);
-    let block = blocks.of_members[own as usize];
     let halo = blocks.owners[block as usize];
     let list = near_list(near, blocks, block);
-    let place = sources.values[own as usize];
-    let (x, y, z) = (place[0], place[1], place[2]);
-    let min_distance2 = min_reliable_distance2(members, blocks.order[own as usize], comptime!(sources.split));
-    let mut rest_x = f32::cast_from(0u32.runtime());
-    let mut rest_y = f32::cast_from(0u32.runtime());
-    let mut rest_z = f32::cast_from(0u32.runtime());
+    let mut low = Vec4::new(0.0f32);
     if comptime!(sources.split) {
-        let place = sources.low_parts[own as usize];
-        rest_x = place[0];
-        rest_y = place[1];
-        rest_z = place[2];
+        low = sources.low_parts[own as usize];
     }
-    let softening2 = f32::cast_from(members.softening[0]);
-    let mut sum = f64::cast_from(0u32.runtime());
-    let mut n_close = 0u32.runtime();
-    let turns = select(is_member && turn < list.len, (list.len + step - 1 - turn) / step, 0u32);
-    for i in 0..turns {
-        let span = near_members(near, blocks, &list, block, i * step + turn);
-        let mut part = f32::cast_from(0u32.runtime());
-        for source in span.start..span.end {
-            let place = sources.values[source as usize];
-            let mut dx = place[0] - x;
-            let mut dy = place[1] - y;
-            let mut dz = place[2] - z;
-            if comptime!(sources.split) {
-                let place = sources.low_parts[source as usize];
-                dx += place[0] - rest_x;
-                dy += place[1] - rest_y;
-                dz += place[2] - rest_z;
-            }
-            let d2 = dx * dx + dy * dy + dz * dz;
-            if d2 >= min_distance2 {
-                part += place[3] * (d2 + softening2).inverse_sqrt();
-            } else {
-                n_close += 1;
+    let target = Target {
+        high: sources.values[own as usize],
+        low,
+        min_distance2: min_reliable_distance2(members, blocks.order[own as usize], comptime!(sources.split)),
+        softening2: f32::cast_from(members.softening[0]),
+    };
+    let mut found = NearSum {
+        sum: Array::<f64>::new(1usize),
+        n_close: Array::<u32>::new(1usize),
+        least_rho2: Array::<f32>::new(1usize),
+    };
+    found.sum[0] = f64::new(0.0);
+    found.n_close[0] = 0;
+    found.least_rho2[0] = 3e38f32;
+    let mut turns = select(is_member && turn < list.len, (list.len + step - 1 - turn) / step, 0u32);
+    if comptime!(warp.is_some()) {
+        if !list.listed {
+            turns = 0;
+            // The threads of the warp test 32 blocks at a time.
+            for first in range_stepped(0u32, list.len, BLOCK) {
+                let place = first + UNIT_POS % BLOCK;
+                let mut vote = false.runtime();
+                if place < list.len {
+                    vote = is_near(blocks, block, list.start + place);
+                }
+                let mut votes = Bits::new(warp_ballot(vote, warp));
+                while votes.any() {
+                    let mut bit = votes.pop();
+                    let mut has_block = turn == 0;
+                    if step == 2 && votes.any() {
+                        let second = votes.pop();
+                        has_block = true;
+                        if turn == 1 {
+                            bit = second;
+                        }
+                    }
+                    if has_block && is_member {
+                        let other = list.start + first + bit;
+                        add_block(sources, &target, &members_of(blocks, other), other == block, &mut found);
+                    }
+                }
             }
         }
-        sum += f64::cast_from(part);
+    }
+    for i in 0..turns {
+        let span = near_members(near, blocks, &list, block, i * step + turn);
+        let is_own = span.start == blocks.first[block as usize];
+        add_block(sources, &target, &span, is_own, &mut found);
+    }
+    let mut sum = found.sum[0];
+    let mut n_close = found.n_close[0];
+    // A member of another block is too close if ρ² is not above this limit. It is well above rounding errors of ρ².
+    if found.least_rho2[0] <= (target.min_distance2 + target.softening2) * 1.000001f32 {
+        n_close += 1;
     }
     if comptime!(warp.is_some()) {
         let (other_sum, other_close) = (
@@ -180,17 +286,37 @@ fn bound_near(
             n_close += other_close;
         }
     }
+    let member = blocks.order[own as usize];
+    // Normally only the member itself is too close. Otherwise the sum is recomputed in `f64`.
+    let is_crowded = has_bounds && n_close != 1;
+    let mut n_coincident = 0u32.runtime();
+    if comptime!(warp.is_some()) {
+        // The threads of the warp share the blocks of a list, which may be all blocks of a large halo.
+        let mut crowded = Bits::new(warp_ballot(is_crowded, warp));
+        while crowded.any() {
+            let lane = crowded.pop();
+            let target = warp_shuffle::<u32>(member, lane, warp);
+            let part = sum_near_exactly(members, blocks, near, &list, block, target, UNIT_POS % WIDTH, WIDTH);
+            let exact = Sum {
+                separate_sum: warp_sum::<f64>(part.separate_sum, warp),
+                coincident_mass: warp_sum::<f64>(part.coincident_mass, warp),
+                n_coincident: warp_sum::<u32>(part.n_coincident, warp),
+            };
+            if UNIT_POS % WIDTH == lane {
+                sum = potential(members, target, &exact);
+                n_coincident = exact.n_coincident;
+            }
+        }
+    } else if is_crowded {
+        let exact = sum_near_exactly(members, blocks, near, &list, block, member, 0, 1);
+        sum = potential(members, member, &exact);
+        n_coincident = exact.n_coincident;
+    }
     let mut bits = 0u32.runtime();
     let mut upper_bits = 0u32.runtime();
     if has_bounds {
-        let member = blocks.order[own as usize];
-        // Normally only the member itself is too close. Otherwise the sum is recomputed in `f64`.
-        if n_close != 1 {
-            let exact = sum_near_exactly(members, blocks, near, &list, block, member);
-            sum = potential(members, member, &exact);
-            if exact.n_coincident > 1 {
-                add_u64(&mut bounds.coincident, halo, exact.n_coincident - 1);
-            }
+        if n_coincident > 1 {
+            add_u64(&mut bounds.coincident, halo, n_coincident - 1);
         }
         // The position of the member relative to its block's centre, in units of the radius.
         let center = center_of(&blocks.moments, block);
@@ -218,7 +344,7 @@ fn bound_near(
     warp_atomic_max(&mut bounds.best_upper, halo, upper_bits, warp);
 }
 
-/// The sum over the members of near blocks in `f64`.
+/// The sum in `f64` over the members of every `step`th block of a list, from `first` on.
 #[cube]
 fn sum_near_exactly(
     members: &MembersArg,
@@ -227,12 +353,14 @@ fn sum_near_exactly(
     list: &NearList,
     block: u32,
     member: u32,
+    first: u32,
+    step: u32,
 ) -> Sum {
     let zero = f64::new(0.0);
     let mut separate_sum = f64::cast_from(0u32.runtime());
     let mut coincident_mass = f64::cast_from(0u32.runtime());
     let mut n_coincident = 0u32.runtime();
-    for i in 0..list.len {
+    for i in range_stepped(first, list.len, step) {
         let span = near_members(near, blocks, list, block, i);
         for source in span.start..span.end {
             let other = blocks.order[source as usize];

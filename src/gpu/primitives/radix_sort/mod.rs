@@ -52,12 +52,7 @@ pub(in crate::gpu) fn sort<R: Runtime>(client: &ComputeClient<R>, pairs: Pairs) 
     let (dim, warp) = (CubeDim::new_1d(THREADS_PER_BLOCK), Warp::new(client));
     differing::launch::<R>(client, blocks_for(n), dim, pairs.keys.arg(), words.arg(), n as u32, warp);
     let words = words.read(client)?;
-    Ok(sort_bits(client, pairs, u64::from(words[0]) | u64::from(words[1]) << 32))
-}
-
-/// Sorts at least one pair by keys that differ only in `bits`. `pairs` is overwritten.
-pub(in crate::gpu) fn sort_bits<R: Runtime>(client: &ComputeClient<R>, pairs: Pairs, bits: u64) -> Pairs {
-    let n = pairs.keys.len();
+    let bits = u64::from(words[0]) | u64::from(words[1]) << 32;
     let passes = Passes::new(client, n, MAX_PARTS);
     let mut from = pairs;
     let mut to = Pairs { keys: Buffer::new(client, n), values: Buffer::new(client, n) };
@@ -65,7 +60,7 @@ pub(in crate::gpu) fn sort_bits<R: Runtime>(client: &ComputeClient<R>, pairs: Pa
         passes.pairs(shift as u32, &from, &to);
         std::mem::swap(&mut from, &mut to);
     }
-    from
+    Ok(from)
 }
 
 /// Returns the lower halves of words, sorted by the upper halves, which are below `end`. `words` is overwritten.
@@ -87,6 +82,21 @@ pub(in crate::gpu) fn sort_words<R: Runtime>(client: &ComputeClient<R>, words: B
     }
     passes.words(WordPass::Last(u32::BITS), shift, &from, &to, &sorted);
     sorted
+}
+
+/// Sorts words by the nine highest bits of their upper halves, which are below `end`.
+pub(in crate::gpu) fn partition_words<R: Runtime>(
+    client: &ComputeClient<R>,
+    words: &Buffer<u64>,
+    end: u64,
+) -> Buffer<u64> {
+    let (n, bits) = (words.len(), 64 - end.saturating_sub(1).leading_zeros());
+    let (parts, unused) = (Buffer::<u64>::new(client, n), Buffer::<u32>::new(client, 1));
+    if n > 0 {
+        let shift = u32::BITS + bits.saturating_sub(BITS);
+        Passes::new(client, n, MAX_PARTS).words(WordPass::Between, shift, words, &parts, &unused);
+    }
+    parts
 }
 
 /// The maximum number of leading bits by which [`order`] can sort `n` codes: 45 for up to 2^28 codes, 41 for 2^32.
