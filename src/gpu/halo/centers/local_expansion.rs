@@ -9,8 +9,8 @@
 //! ```text
 //! (3)  |R| > 1.1 (r_a + r_b).
 //! ```
-//! A target is at y from the centre of its block, and a source of mass m at x from the centre of its own; let z = y -
-//! x. With ρ² = R² + ε² and R̂ = R/ρ, the source adds to -φ at the target
+//! A target is at y from the centre of its block. A source of mass m is at x from the centre of its own. Let
+//! z = y - x. With ρ² = R² + ε² and R̂ = R/ρ, the source adds to -φ at the target
 //! ```text
 //! (4)  m sum_l |z|^l / ρ^(l+1) P_l(R̂·z/|z|),  of which l > 1 is at most  m |z|² / (ρ² (ρ - |z|)).
 //! ```
