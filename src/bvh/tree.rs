@@ -117,10 +117,16 @@ impl<S: Scalar, const D: usize> Bvh<S, D> {
         (self.state.built, self.state.degradation) = (None, 1.0);
     }
 
-    /// Creates a tree of points from the parts that a device has built.
+    /// Creates a tree from the parts that a device has built. `hi` is `None` if the primitives are points.
     #[cfg(feature = "gpu")]
-    pub(crate) fn from_parts(nodes: Vec<Node<S, D>>, lo: [Vec<S>; D], index: Vec<u32>, space: Space<D>) -> Self {
-        Self { nodes, lo, hi: None, index, space, state: TreeState::default() }
+    pub(crate) fn from_parts(
+        nodes: Vec<Node<S, D>>,
+        lo: [Vec<S>; D],
+        hi: Option<[Vec<S>; D]>,
+        index: Vec<u32>,
+        space: Space<D>,
+    ) -> Self {
+        Self { nodes, lo, hi, index, space, state: TreeState::default() }
     }
 
     /// Returns the number of stored primitives.

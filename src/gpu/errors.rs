@@ -106,5 +106,5 @@ pub(super) fn no_rows(len: usize, dim: usize) -> Error {
 
 /// A tree stores primitives other than points.
 pub(super) fn not_points() -> Error {
-    Error::new(ErrorKind::Unsupported, "the tree stores boxes; trees on a device store points only")
+    Error::new(ErrorKind::Unsupported, "the tree stores boxes; upload it as a `gpu::BoxBvh`")
 }

@@ -3,6 +3,7 @@
 //! ```text
 //! points -> morton -> radix_sort -> hierarchy -> ropes -> Bvh -> traverse
 //! traverse -> neighbors, range, nearest, visitor
+//! boxes -> morton, .., ropes -> BoxBvh -> box_queries
 //!          -> connect -> labels -> dbscan, fof -> halos -> centers
 //!          -> hop -> halos
 //!          -> mst -> cut, dendrogram -> hdbscan
@@ -51,8 +52,8 @@
 //!
 //! | on the CPU | on a device | what a device lacks |
 //! |---|---|---|
-//! | [`Bvh`](crate::Bvh) | [`Bvh`] | primitives other than points, except for rays; `for_each_pair` without a [`Visitor`] |
-//! | `query_all`, `count_all` | the same names, for [`Sphere`](crate::Sphere)s and [`Aabb`](crate::Aabb)s; [`Csr`], [`DeviceVec`] | user-defined queries; a single `query` |
+//! | [`Bvh`](crate::Bvh) | [`Bvh`] of points, [`BoxBvh`] of boxes | `for_each_pair` without a [`Visitor`]; of boxes: all searches but the next |
+//! | `query_all`, `count_all` | the same names, for [`Sphere`](crate::Sphere)s, [`Aabb`](crate::Aabb)s and points; [`Csr`], [`DeviceVec`] | user-defined queries; a single `query` |
 //! | `neighbors`, `count_neighbors`, `count_pairs` | the same names | |
 //! | `nearest_neighbors`, `nearest_all` | the same names; [`Neighbors`] | a single `nearest` |
 //! | `for_each_hit`, `for_each_pair` | the same names, and `for_each_neighbor` of all stored points | closures: a [`Visitor`] is a type with a value for each point |
@@ -109,7 +110,7 @@ mod warp_choice;
 #[doc(hidden)]
 pub use bvh::Origin;
 pub use bvh::Widened;
-pub use bvh::{Bvh, Coordinate, Points};
+pub use bvh::{BoxBvh, Bvh, Coordinate, Points};
 #[cfg(feature = "distributed")]
 pub(crate) use cluster::Groups;
 pub use cluster::{

@@ -372,7 +372,7 @@ fn wide_and_large() {
 #[ignore = "wide"]
 fn wide_copies_in_many_blocks() {
     let mut random = Random::new(1);
-    let mut copies = vec![[10.5; 3]; 1520];
+    let mut copies = vec![[10.5; 3]; 2720];
     copies.extend((0..80).map(|_| [0; 3].map(|_| 10.0 + random.unit())));
     let grid: Vec<[f64; 3]> = (0..3000).map(|_| [0; 3].map(|_| 10.0 + random.normal().round() * 0.125)).collect();
     for points in [copies, grid] {

@@ -5,6 +5,7 @@
 mod shapes;
 
 mod across;
+mod boxes;
 mod centers;
 mod columns;
 mod conformance;

@@ -18,11 +18,13 @@ pub(super) mod morton;
 pub(super) mod reduce;
 pub(super) mod ropes;
 mod bounds;
+mod box_tree;
 #[cfg(feature = "distributed")]
 mod top_boxes;
 pub(super) mod traverse;
 mod pad_dimension;
 
+pub use box_tree::BoxBvh;
 pub use coordinate::Coordinate;
 pub use pad_dimension::Widened;
 
@@ -31,15 +33,15 @@ use std::sync::OnceLock;
 use cubecl::prelude::*;
 
 use crate::bvh::morton::Grid;
-use crate::bvh::{Node, check, check_count};
+use crate::bvh::{check, check_count};
 use crate::error::Result;
 use crate::geometry::{Aabb, BoxSize, Space};
 use crate::gpu::buffer::{Buffer, check_allocation, end_phase, wait};
 use crate::gpu::bvh::bounds::{Survey, survey};
 use crate::gpu::bvh::check_elements::check_elements;
-use crate::gpu::bvh::hierarchy::{find_leaves, hierarchy};
-use crate::gpu::bvh::morton::MortonKernel;
-use crate::gpu::bvh::ropes::{LEAF_INDEX_STRIDE, Nodes, nodes};
+use crate::gpu::bvh::hierarchy::{Leaves, find_leaves, hierarchy};
+use crate::gpu::bvh::morton::{MortonKernel, SortedPoints};
+use crate::gpu::bvh::ropes::{Nodes, nodes};
 use crate::gpu::device::{Device, on};
 use crate::gpu::device_vec::DeviceVec;
 use crate::gpu::errors;
@@ -214,6 +216,52 @@ impl<S: Coordinate, const D: usize> Points<S, D> {
     }
 }
 
+/// Points sorted along the Morton curve and split into leaves.
+struct SortedLeaves<S> {
+    sorted: SortedPoints<S>,
+    leaves: Leaves,
+    origin: Origin,
+}
+
+/// Sorts at least one point. Returns `None` if more points than fit in a leaf share a cell of the Morton grid. They are
+/// sorted by finer grids, which is rare and done on the CPU.
+fn sort_points<R: Runtime, S: Coordinate, const D: usize>(
+    client: &ComputeClient<R>,
+    points: &Buffer<S>,
+    bounds: &Aabb<S, D>,
+) -> Result<Option<SortedLeaves<S>>> {
+    let n = points.len() / D;
+    let morton = MortonKernel::new(client, points, n, &Grid::over(bounds));
+    let layout = |order: &Buffer<u32>, leading| {
+        let sorted = morton.layout(order, leading);
+        let leaves = find_leaves(client, &sorted.codes, &morton.flags)?;
+        Result::Ok((sorted, leaves))
+    };
+    let leading = leading_bits(n);
+    let mut origin = Origin::LeadingBits;
+    let codes = morton.codes();
+    end_phase(client, "codes")?;
+    let by_codes = order(client, codes, leading);
+    end_phase(client, "sort")?;
+    let (mut sorted, mut leaves) = layout(&by_codes, leading)?;
+    drop(by_codes);
+    if leaves.has_prefix_ties {
+        origin = Origin::AllBits;
+        drop(sorted);
+        (sorted, leaves) = layout(&sort(client, morton.pairs())?.values, CODE)?;
+    }
+    Ok((!leaves.has_duplicate_codes).then_some(SortedLeaves { sorted, leaves, origin }))
+}
+
+/// Splits coordinates of `n` points, stored axis by axis, into an array per axis with the padding of trees on the host.
+fn host_axes<S: Coordinate, const D: usize>(axes: &[S], n: usize) -> [Vec<S>; D] {
+    std::array::from_fn(|k| {
+        let mut axis = axes[k * n..(k + 1) * n].to_vec();
+        axis.resize(n + crate::simd::LANES, S::ZERO);
+        axis
+    })
+}
+
 /// Returns the smallest nonzero absolute value, or infinity.
 fn smallest<'a, S: Coordinate>(coordinates: impl IntoIterator<Item = &'a S>) -> f64 {
     let sizes = coordinates.into_iter().map(|&x| Into::<f64>::into(x).abs());
@@ -252,34 +300,14 @@ impl<S: Coordinate, const D: usize> Bvh<S, D> {
                 let (axes, order) = (Buffer::new(client, 0), Buffer::new(client, 0));
                 return Ok(Self { device, space, nodes: None, axes, order, bounds, group_boxes: OnceLock::new(), origin: Origin::Empty });
             }
-            let morton = MortonKernel::new(client, &points.values, len, &Grid::over(&points.bounds));
-            let layout = |order: &Buffer<u32>, leading| {
-                let sorted = morton.layout(order, leading);
-                let leaves = find_leaves(client, &sorted.codes, &morton.flags)?;
-                Result::Ok((sorted, leaves))
-            };
-            let leading = leading_bits(len);
-            let mut origin = Origin::LeadingBits;
-            let codes = morton.codes();
-            end_phase(client, "codes")?;
-            let by_codes = order(client, codes, leading);
-            end_phase(client, "sort")?;
-            let (mut sorted, mut leaves) = layout(&by_codes, leading)?;
-            drop(by_codes);
-            if leaves.has_prefix_ties {
-                origin = Origin::AllBits;
-                drop(sorted);
-                (sorted, leaves) = layout(&sort(client, morton.pairs())?.values, CODE)?;
-            }
-            if leaves.has_duplicate_codes {
-                // Points with equal codes are sorted again by finer grids. This is rare and done on the CPU.
+            let Some(SortedLeaves { sorted, leaves, origin }) = sort_points(client, &points.values, &points.bounds)? else {
                 let points = points.values.read(client)?;
                 let bvh = crate::Bvh::build_in(points.as_chunks::<D>().0, space)?;
                 return Ok(Self::upload_to(client, &bvh, device, Origin::Host));
-            }
+            };
             end_phase(client, "leaves")?;
             let hierarchy = hierarchy(client, &sorted.codes, &leaves);
-            let nodes = Some(nodes::<_, S, D>(client, &hierarchy, &sorted.axes, len));
+            let nodes = Some(nodes::<_, S, D>(client, &hierarchy, &sorted.axes, false, len));
             end_phase(client, "nodes")?;
             Ok(Self { device, space, nodes, axes: sorted.axes, order: sorted.order, bounds, group_boxes: OnceLock::new(), origin })
         })
@@ -318,21 +346,7 @@ impl<S: Coordinate, const D: usize> Bvh<S, D> {
     ) -> Self {
         let n = bvh.len();
         let axes: Vec<S> = bvh.corners().0.iter().flat_map(|axis| axis[..n].iter().copied()).collect();
-        let all = (0..=bvh.end()).map(|at| bvh.node(at));
-        let bounds: Vec<S> = all.clone().flat_map(|node| node.bounds.lo.into_iter().chain(node.bounds.hi)).collect();
-        let links: Vec<u32> = all.flat_map(|node| [node.rope, node.first]).collect();
-        let mut leaf_of_point = vec![0; n.div_ceil(LEAF_INDEX_STRIDE as usize)];
-        for at in (0..bvh.end()).filter(|&at| bvh.node(at).rope as usize == at + 1) {
-            let (first, behind) = (bvh.node(at).first, bvh.node(at + 1).first);
-            if let Some(mark) = (first..behind).find(|point| point % LEAF_INDEX_STRIDE == 0) {
-                leaf_of_point[(mark / LEAF_INDEX_STRIDE) as usize] = at as u32;
-            }
-        }
-        let nodes = (n > 0).then(|| Nodes {
-            bounds: Buffer::from_slice(client, &bounds),
-            links: Buffer::from_slice(client, &links),
-            leaf_of_point: Buffer::from_slice(client, &leaf_of_point),
-        });
+        let nodes = (n > 0).then(|| Nodes::upload(client, bvh));
         let (axes, order) = (Buffer::from_slice(client, &axes), Buffer::from_slice(client, bvh.order()));
         Self {
             device,
@@ -380,17 +394,9 @@ impl<S: Coordinate, const D: usize> Bvh<S, D> {
         let Some(nodes) = &self.nodes else { return crate::Bvh::build_in(&[] as &[[S; D]], self.space) };
         let n = self.len();
         on!(self.device, client => {
-            let (bounds, links) = (nodes.bounds.read(client)?, nodes.links.read(client)?);
-            let axes = self.axes.read(client)?;
-            let corners: &[[S; D]] = bounds.as_chunks().0;
-            let nodes = corners.as_chunks().0.iter().zip(links.as_chunks().0);
-            let nodes = nodes.map(|(&[lo, hi], &[rope, first])| Node { bounds: Aabb { lo, hi }, rope, first });
-            let lo = std::array::from_fn(|k| {
-                let mut axis = axes[k * n..(k + 1) * n].to_vec();
-                axis.resize(n + crate::simd::LANES, S::ZERO);
-                axis
-            });
-            let tree = crate::Bvh::from_parts(nodes.collect(), lo, self.order.read(client)?, self.space);
+            let axes = host_axes(&self.axes.read(client)?, n);
+            let (nodes, order) = (nodes.read(client)?, self.order.read(client)?);
+            let tree = crate::Bvh::from_parts(nodes, axes, None, order, self.space);
             // Code on the host writes one row per point without bounds checks, so `order` must be a permutation.
             tree.validate().map_err(errors::failed)?;
             Ok(tree)

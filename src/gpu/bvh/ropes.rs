@@ -9,8 +9,11 @@
 
 use cubecl::prelude::*;
 
-use crate::geometry::Scalar;
+use crate::bvh::Node;
+use crate::error::Result;
+use crate::geometry::{Aabb, Scalar};
 use crate::gpu::buffer::{Buffer, THREADS_PER_BLOCK, blocks_for};
+use crate::gpu::bvh::Coordinate;
 use crate::gpu::bvh::hierarchy::{Hierarchy, HierarchyArg, NO_SPLIT};
 
 /// The distance between points whose leaf is stored: the number of threads of a warp. A walk over pairs begins at the
@@ -44,10 +47,42 @@ impl<S> Nodes<S> {
     }
 }
 
+impl<S: Coordinate> Nodes<S> {
+    /// Copies the nodes of a tree that is not empty to a device.
+    pub fn upload<R: Runtime, const D: usize>(client: &ComputeClient<R>, bvh: &crate::Bvh<S, D>) -> Self {
+        let all = (0..=bvh.end()).map(|at| bvh.node(at));
+        let bounds: Vec<S> = all.clone().flat_map(|node| node.bounds.lo.into_iter().chain(node.bounds.hi)).collect();
+        let links: Vec<u32> = all.flat_map(|node| [node.rope, node.first]).collect();
+        let mut leaf_of_point = vec![0; bvh.len().div_ceil(LEAF_INDEX_STRIDE as usize)];
+        for at in (0..bvh.end()).filter(|&at| bvh.node(at).rope as usize == at + 1) {
+            let (first, behind) = (bvh.node(at).first, bvh.node(at + 1).first);
+            if let Some(mark) = (first..behind).find(|point| point % LEAF_INDEX_STRIDE == 0) {
+                leaf_of_point[(mark / LEAF_INDEX_STRIDE) as usize] = at as u32;
+            }
+        }
+        Self {
+            bounds: Buffer::from_slice(client, &bounds),
+            links: Buffer::from_slice(client, &links),
+            leaf_of_point: Buffer::from_slice(client, &leaf_of_point),
+        }
+    }
+
+    /// Copies the nodes and the sentinel to the host.
+    pub fn read<R: Runtime, const D: usize>(&self, client: &ComputeClient<R>) -> Result<Vec<Node<S, D>>> {
+        let (bounds, links) = (self.bounds.read(client)?, self.links.read(client)?);
+        let corners: &[[S; D]] = bounds.as_chunks().0;
+        let nodes = corners.as_chunks().0.iter().zip(links.as_chunks().0);
+        Ok(nodes.map(|(&[lo, hi], &[rope, first])| Node { bounds: Aabb { lo, hi }, rope, first }).collect())
+    }
+}
+
+/// Computes the nodes over `n` primitives in tree order. `axes` has the coordinates of points, axis by axis, or the
+/// lower corners of boxes followed by the upper ones.
 pub(in crate::gpu) fn nodes<R: Runtime, S: Scalar + Float + CubeElement, const D: usize>(
     client: &ComputeClient<R>,
     hierarchy: &Hierarchy,
     axes: &Buffer<S>,
+    are_boxes: bool,
     n: usize,
 ) -> Nodes<S> {
     let (leaves, dim) = (hierarchy.leaves, CubeDim::new_1d(THREADS_PER_BLOCK));
@@ -78,6 +113,7 @@ pub(in crate::gpu) fn nodes<R: Runtime, S: Scalar + Float + CubeElement, const D
             n as u32,
             leaves as u32,
             D,
+            are_boxes,
         );
     }
     for size in 1..sizes.len() {
@@ -127,6 +163,7 @@ fn box_leaves<F: Float>(
     n: u32,
     leaves: u32,
     #[comptime] d: usize,
+    #[comptime] are_boxes: bool,
 ) {
     let leaf = ABSOLUTE_POS;
     if (leaf as u32) < leaves {
@@ -135,10 +172,17 @@ fn box_leaves<F: Float>(
             let axis = k * n as usize;
             let mut lo = axes[axis + starts[leaf] as usize];
             let mut hi = lo;
+            if comptime!(are_boxes) {
+                hi = axes[axis + d * n as usize + starts[leaf] as usize];
+            }
             for i in starts[leaf] + 1..starts[leaf + 1] {
                 let x = axes[axis + i as usize];
                 lo = lo.min(x);
-                hi = hi.max(x);
+                if comptime!(are_boxes) {
+                    hi = hi.max(axes[axis + d * n as usize + i as usize]);
+                } else {
+                    hi = hi.max(x);
+                }
             }
             boxes[leaf * 2 * d + k] = lo;
             boxes[leaf * 2 * d + d + k] = hi;

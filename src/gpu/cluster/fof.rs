@@ -66,7 +66,7 @@ impl Fof {
         let crate::Fof { linking_length, min_members, .. } = self.options;
         bvh.space.check_length("linking_length", linking_length)?;
         on!(bvh.device, client => {
-            // These are also DBSCAN clusters with `min_samples` 2: a point and one friend.
+            // Friends-of-friends halos are DBSCAN clusters with `min_samples` 2: a point and one friend.
             let (labels, numbers, n_clusters) = match &bvh.nodes {
                 Some(nodes) => {
                     let (labels, numbers) =
@@ -76,7 +76,7 @@ impl Fof {
                 None => (Buffer::new(client, 0), Buffer::new(client, 0), 0),
             };
             let boundary = Boundary::new(&bvh.space);
-            let halos = Halos::from_labels(client, bvh.device, &labels, &numbers, n_clusters, min_members, boundary)?;
+            let halos = Halos::from_labels(client, bvh.device, &labels, numbers, n_clusters, min_members, boundary)?;
             end_phase(client, "members")?;
             Ok(halos)
         })

@@ -63,7 +63,7 @@ impl Halos {
         client: &ComputeClient<R>,
         device: Device,
         labels: &Buffer<i32>,
-        numbers: &Buffer<u32>,
+        numbers: Buffer<u32>,
         n_clusters: usize,
         min_members: usize,
         boundary: Boundary,
@@ -83,6 +83,7 @@ impl Halos {
             all,
             Warp::new(client),
         );
+        drop(numbers);
         let flags = Buffer::<u32>::new(client, n_clusters + 1);
         flag_clusters::launch::<R>(client, blocks_for(n_clusters + 1), dim, sizes.arg(), flags.arg(), all, least);
         let chosen = Compact::new(client, flags)?;
@@ -357,7 +358,7 @@ mod tests {
         let halos = on!(device, client => {
             let numbers: Vec<u32> = labels.iter().rev().map(|&label| label as u32).collect();
             let (labels, numbers) = (Buffer::from_slice(client, labels), Buffer::from_slice(client, &numbers));
-            Halos::from_labels(client, device, &labels, &numbers, n_clusters, least, Boundary::Open)
+            Halos::from_labels(client, device, &labels, numbers, n_clusters, least, Boundary::Open)
         });
         halos.unwrap()
     }

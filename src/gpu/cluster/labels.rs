@@ -1,8 +1,8 @@
 //! Cluster numbers from a forest: the GPU version of `cluster::relabel` and `cluster::labels`.
 //!
 //! In: a forest over tree order, and the membership of points in clusters. Out: a number for each point. Clusters are
-//! numbered in the order of their smallest members, which are their representatives. Cost: 16 bytes per point, in a
-//! few passes.
+//! numbered in the order of their smallest members, which are their representatives. Cost: a few passes. Memory: 16
+//! bytes per point for numbers, then 20 for labels in the caller's order, besides the numbers.
 
 use cubecl::prelude::*;
 

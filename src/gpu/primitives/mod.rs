@@ -1,4 +1,5 @@
-//! Parallel primitives: scans, sums, compaction, gathering, scattering, forests, sorting, rounding checks and warp operations.
+//! Parallel primitives: scans, sums, compaction, gathering, scattering, forests, sorting, rounding checks and warp
+//! operations.
 
 pub(super) mod bits;
 pub(super) mod compact;

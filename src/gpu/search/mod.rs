@@ -1,5 +1,6 @@
 //! Searches on a device: neighbours, ranges, nearest points, meshes and rays.
 
+mod box_queries;
 mod boxes;
 #[cfg(feature = "distributed")]
 mod in_boxes;
@@ -7,6 +8,7 @@ mod mesh;
 pub(super) mod nearest;
 pub(super) mod neighbors;
 pub(super) mod query_points;
+mod query_rows;
 pub(super) mod range;
 pub(super) mod visitor;
 

@@ -74,7 +74,8 @@ impl<S: Coordinate> SortedSpheres<S> {
     }
 }
 
-/// A shape for batched queries of a tree on a device: [`Sphere`] or [`Aabb`].
+/// A shape for batched queries of a tree on a device: [`Sphere`], [`Aabb`], or a point `[S; D]`, which is a box without
+/// extent.
 ///
 /// The GPU counterpart of [`crate::geometry::Query`]. This trait is sealed, whereas user-defined shapes may implement
 /// [`crate::geometry::Query`].
@@ -82,6 +83,7 @@ pub trait Query<S: Coordinate, const D: usize>: sealed::Shape<S, D> {}
 
 impl<S: Coordinate, const D: usize> Query<S, D> for Sphere<S, D> {}
 impl<S: Coordinate, const D: usize> Query<S, D> for Aabb<S, D> {}
+impl<S: Coordinate, const D: usize> Query<S, D> for [S; D] {}
 
 /// Queries on a device, sorted along the Morton curve.
 pub(in crate::gpu) enum SortedShapes<S> {
@@ -94,16 +96,38 @@ mod sealed {
 
     use super::{Boxes, Bvh, Coordinate, SortedShapes};
     use crate::error::Result;
-    use crate::geometry::{Aabb, Sphere};
+    use crate::geometry::{Aabb, Space, Sphere};
+    use crate::gpu::search::query_rows::{RowShape, write_box, write_sphere};
     use crate::gpu::search::range::SortedSpheres;
 
-    pub trait Shape<S: Coordinate, const D: usize>: Sized {
+    pub trait Shape<S: Coordinate, const D: usize>: Sized + Sync {
+        /// The row of a query of a tree of boxes.
+        #[allow(private_interfaces)]
+        const SHAPE: RowShape;
+
+        /// Returns a point of the shape, by which queries are sorted.
+        fn middle(&self) -> [S; D];
+
+        /// Writes the row of the query.
+        fn write_row(&self, space: &Space<D>, row: &mut [f64]);
+
         /// Copies shapes to the device and sorts them. There is at least one.
         #[allow(private_interfaces)]
         fn sorted<R: Runtime>(client: &ComputeClient<R>, bvh: &Bvh<S, D>, shapes: &[Self]) -> Result<SortedShapes<S>>;
     }
 
     impl<S: Coordinate, const D: usize> Shape<S, D> for Sphere<S, D> {
+        #[allow(private_interfaces)]
+        const SHAPE: RowShape = RowShape::Sphere;
+
+        fn middle(&self) -> [S; D] {
+            self.center
+        }
+
+        fn write_row(&self, space: &Space<D>, row: &mut [f64]) {
+            write_sphere(space, self, row);
+        }
+
         #[allow(private_interfaces)]
         fn sorted<R: Runtime>(client: &ComputeClient<R>, bvh: &Bvh<S, D>, spheres: &[Self]) -> Result<SortedShapes<S>> {
             Ok(SortedShapes::Balls(SortedSpheres::new(client, bvh, spheres)?))
@@ -112,8 +136,38 @@ mod sealed {
 
     impl<S: Coordinate, const D: usize> Shape<S, D> for Aabb<S, D> {
         #[allow(private_interfaces)]
+        const SHAPE: RowShape = RowShape::Box;
+
+        fn middle(&self) -> [S; D] {
+            self.center()
+        }
+
+        fn write_row(&self, space: &Space<D>, row: &mut [f64]) {
+            write_box(space, self, row);
+        }
+
+        #[allow(private_interfaces)]
         fn sorted<R: Runtime>(client: &ComputeClient<R>, bvh: &Bvh<S, D>, boxes: &[Self]) -> Result<SortedShapes<S>> {
             Ok(SortedShapes::Boxes(Boxes::new(client, bvh.space(), boxes)?))
+        }
+    }
+
+    impl<S: Coordinate, const D: usize> Shape<S, D> for [S; D] {
+        #[allow(private_interfaces)]
+        const SHAPE: RowShape = RowShape::Box;
+
+        fn middle(&self) -> [S; D] {
+            *self
+        }
+
+        fn write_row(&self, space: &Space<D>, row: &mut [f64]) {
+            write_box(space, &Aabb::point(*self), row);
+        }
+
+        #[allow(private_interfaces)]
+        fn sorted<R: Runtime>(client: &ComputeClient<R>, bvh: &Bvh<S, D>, points: &[Self]) -> Result<SortedShapes<S>> {
+            let boxes: Vec<Aabb<S, D>> = points.iter().map(|&point| Aabb::point(point)).collect();
+            Ok(SortedShapes::Boxes(Boxes::new(client, bvh.space(), &boxes)?))
         }
     }
 }

@@ -163,6 +163,7 @@ impl Dbscan {
                 let input = BorderInput { candidates, core: &core, node_states: &forest.node_states };
                 label_border(client, bvh, nodes, eps, input, &numbers)?;
             }
+            drop((forest, near, before));
             let labels = label(client, &numbers, &bvh.order, Some(&core));
             end_phase(client, "borders, labels")?;
             Ok(Labels { device: bvh.device, labels, n_clusters, has_border_labels: true })
@@ -183,6 +184,7 @@ pub(in crate::gpu::cluster) fn label_friends<R: Runtime, S: Coordinate, const D:
     let forest = connect(client, bvh, nodes, eps, Participants::All, dense)?;
     end_phase(client, "walk, union")?;
     let (numbers, n_clusters) = relabel(client, &forest, &bvh.order, membership)?;
+    drop(forest);
     let labels = label(client, &numbers, &bvh.order, None);
     end_phase(client, "labels")?;
     Ok((Labels { device: bvh.device, labels, n_clusters, has_border_labels: false }, numbers))

@@ -37,8 +37,9 @@ pub(super) fn regroup<R: Runtime>(
     join_groups::launch::<R>(client, blocks_for(n), dim, grouped, outer.arg(), parents.arg(), marks.arg(), n as u32);
     let forest = Forest { parents, node_states: Buffer::new(client, 0) };
     let (numbers, n_groups) = relabel(client, &forest, &chains.order, Membership::Marked(&marks))?;
+    drop((forest, marks));
     let labels = label(client, &numbers, &chains.order, None);
-    Halos::from_labels(client, chains.device, &labels, &numbers, n_groups as usize, min_members, chains.space.clone())
+    Halos::from_labels(client, chains.device, &labels, numbers, n_groups as usize, min_members, chains.space.clone())
 }
 
 /// The chains and densities of positions, and the peaks and groups of chains.

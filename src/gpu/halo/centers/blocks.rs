@@ -82,8 +82,8 @@ impl Blocks {
             keys.arg(),
             n as u32,
         );
-        // Words with an index are sorted in half the time of keys with values. They have room for codes alone, so the
-        // members are sorted by codes, then by halos.
+        // Words with an index are sorted in half the time of keys with values. A word has no room for the halo beside
+        // the code and the index, so the members are sorted by code, then by halo.
         let by_code = order(client, codes, 3 * CELL_BITS);
         let words = Buffer::<u64>::new(client, n);
         write_words::launch::<R>(client, blocks_for(n), dim, members.arg(), by_code.arg(), words.arg(), n as u32);
@@ -211,8 +211,8 @@ fn count_equal(keys: &Array<u64>, at: u32, shift: u32, most: u32, #[comptime] ri
 }
 
 /// Flags the first member of each block. A member's block is the largest cell around it that has at most [`BLOCK`]
-/// members, where halves of cells count as cells. So a block starts between two members of which every common cell has
-/// more. If the smallest cell has more, every [`BLOCK`]th position starts a block, too.
+/// members, where halves of cells count as cells. A block therefore starts between two members whose smallest common
+/// cell has more. If the smallest cell has more, every [`BLOCK`]th position starts a block, too.
 #[cube(launch)]
 fn flag_starts(keys: &Array<u64>, flags: &mut Array<u32>, n: u32) {
     let i = ABSOLUTE_POS as u32;

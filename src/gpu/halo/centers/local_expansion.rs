@@ -14,16 +14,16 @@
 //! ```text
 //! (4)  m sum_l |z|^l / ρ^(l+1) P_l(R̂·z/|z|),  of which l > 1 is at most  m |z|² / (ρ² (ρ - |z|)).
 //! ```
-//! The mean of |z|² over a source block is |y|² + tr Q. The slopes M/ρ² R̂ are stored in units of the radius r_a, so
-//! that |y| is at most 1:
+//! The mean of |z|² over a source block is |y|² + tr Q, apart from its first moment, which 3 d includes. The slopes
+//! M/ρ² R̂ are stored in units of the radius r_a, so that |y| is at most 1:
 //! ```text
 //! (5)  -φ_far(y) = S + s·y,   S = sum M/ρ,   error <= E + E' |y|²,
 //!      E = sum M/ρ · (tr Q / ρ + 3 d) / (ρ - b),   E' = sum M/ρ · r_a / (ρ - b) · r_a/ρ,   b = r_a + r_b,
 //! ```
-//! where E includes the first moment M d about the rounded centre. The CPU adds terms of second order. Here they would
-//! take longer than the pairs that they exclude: most members are far from the minimum of their halo. Sums are in
-//! `f32` over [`TERMS`] terms, and in `f64` over these sums. Cost: a term for each pair of blocks of a halo; 284 bytes
-//! per block, 256 of them for its list. Source: Salmon and Warren 1994, section 3.
+//! where E includes the first moment M d about the rounded centre. The CPU adds terms of second order. Here they
+//! would take longer than the later bounds of the additional survivors. Sums are in `f32` over [`TERMS`] terms, and in
+//! `f64` over these sums. Cost: a term for each pair of blocks of a halo; 288 bytes per block, 256 of them for its
+//! list. Source: Salmon and Warren 1994, section 3.
 
 #![allow(unsafe_code)] // Measured in benches/LOG.md: hot kernels without bounds checks.
 

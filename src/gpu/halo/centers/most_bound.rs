@@ -14,7 +14,7 @@
 //! choose.
 //!
 //! Cost: n² for small halos. For large halos: a term for each pair of blocks, a pair for each two members of near
-//! blocks, and n for each survivor. Memory: 370 bytes per block, 60 per member, 16 per halo. Source: Salmon and Warren
+//! blocks, and n for each survivor. Memory: 344 bytes per block, 60 per member, 16 per halo. Source: Salmon and Warren
 //! 1994, section 3, for the bounds.
 
 use cubecl::prelude::*;

@@ -6,7 +6,8 @@
 //! (8)  -φ = S_near - φ_far(y) ± (E_far(y) + 1e-5 (S_near + S)),   with φ_far, its error E_far and S of equation (5).
 //! ```
 //! Sums are in single precision, a block at a time. Differences of coordinates have the relative precision of `f32`.
-//! If another member is too close for that, or for the test of it, the sum is recomputed in `f64`. The relative error is below half of
+//! If another member is too close for that, the sum is recomputed in `f64`. In other blocks the test is by ρ², and
+//! slightly wider. The relative error is below half of
 //! [`RELATIVE_ERROR`]: 32 additions, a root of a sum, a product. Cost: a pair for each two members of near blocks; 12
 //! bytes per member. Source: as `local_expansion`.
 
@@ -58,7 +59,7 @@ pub(super) fn bound_all<R: Runtime>(
     let bounds = NearBounds { sums: Buffer::new(client, n), upper: Buffer::new(client, n) };
     let (lower, upper) = (best.lower.arg(), best.upper.arg());
     // SAFETY: the launch contract of `centers`. Each block has a warp, or each member a thread; their indices are
-    // clamped to the last block and the last member.
+    // clamped to the last block and the last member. Set bits of a ballot are below the length of the list.
     unsafe {
         bound_near::launch_unchecked::<R>(
             client,
@@ -138,7 +139,7 @@ struct Gap {
     z: f32,
 }
 
-/// The difference of a source, at `place`, and a target.
+/// The position of a source, at `place`, relative to a target.
 #[cube]
 fn gap_to(sources: &SourcesArg, source: u32, place: Vec4, target: &Target) -> Gap {
     let mut x = place[0] - target.high[0];
@@ -272,8 +273,14 @@ fn bound_near(
     }
     let mut sum = found.sum[0];
     let mut n_close = found.n_close[0];
-    // A member of another block is too close if ρ² is not above this limit. It is well above rounding errors of ρ².
-    if found.least_rho2[0] <= (target.min_distance2 + target.softening2) * 1.000001f32 {
+    // A member of another block is too close if ρ² is not above a limit well above rounding errors of ρ². With a
+    // much larger ε, rounding errors of distances do not matter, but coincident members are counted. Their ρ² is ε².
+    let limit = select(
+        target.min_distance2 < target.softening2 * 1e-6f32,
+        target.softening2,
+        (target.min_distance2 + target.softening2) * 1.000001f32,
+    );
+    if found.least_rho2[0] <= limit {
         n_close += 1;
     }
     if comptime!(warp.is_some()) {

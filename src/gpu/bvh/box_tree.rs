@@ -1,0 +1,219 @@
+//! A tree of boxes on a device.
+//!
+//! In: boxes, or primitives with a box. Out: a tree whose nodes are bit-identical to the CPU's. The boxes are sorted by
+//! the Morton codes of their centres, with the steps of a tree of points; boxes of nodes contain whole primitives.
+//! `search::box_queries` walks the tree.
+//! Cost: that of a tree of points, and a copy of the corners in tree order.
+
+use cubecl::prelude::*;
+
+use crate::bvh::{check, copied};
+use crate::error::Result;
+use crate::geometry::{Aabb, Bounded, BoxSize, Space};
+use crate::gpu::buffer::{Buffer, THREADS_PER_BLOCK, blocks_for, check_allocation, end_phase, wait};
+use crate::gpu::bvh::check_elements::check_elements;
+use crate::gpu::bvh::hierarchy::hierarchy;
+use crate::gpu::bvh::ropes::{Nodes, nodes};
+use crate::gpu::bvh::{Coordinate, Origin, SortedLeaves, host_axes, smallest, sort_points};
+use crate::gpu::device::{Device, on};
+use crate::gpu::errors;
+use crate::gpu::primitives::gather::{Layout, gather};
+use crate::gpu::primitives::rounding::check_distances;
+
+/// A bounding volume hierarchy over boxes of 1 to 10 dimensions, on a device: the GPU counterpart of [`crate::Bvh`]
+/// over boxes, with identical nodes.
+///
+/// Any type with a box can be stored ([`Bounded`]): spheres, triangles and other
+/// [shapes](crate::geometry::shapes) by the box around them. Points are boxes without extent;
+/// [`Bvh`](crate::gpu::Bvh) is faster for them.
+///
+/// If one cell of the Morton grid holds more centres than a leaf, the CPU builds the tree, as for
+/// [`Bvh::from_points`](crate::gpu::Bvh::from_points).
+///
+/// ```no_run
+/// use ropewalk::gpu::{BoxBvh, Device};
+/// use ropewalk::{Aabb, Sphere};
+///
+/// let boxes = [Aabb::new([0.0f32, 0.0], [1.0, 1.0]), Aabb::new([4.0, 0.0], [6.0, 2.0])];
+/// let bvh = BoxBvh::build(&boxes, Device::first()?)?;
+/// let lists = bvh.query_all(&[Sphere::new([3.0f32, 1.0], 1.0)])?.read()?;
+/// assert_eq!(lists.of(0), [1]); // the sphere touches the second box
+/// # Ok::<(), ropewalk::Error>(())
+/// ```
+///
+/// # Cost
+/// Memory, by the sizes of its buffers: for boxes of three `f32`, some 32 bytes per box, and 60 more during
+/// construction.
+#[derive(Clone, Debug)]
+pub struct BoxBvh<S, const D: usize> {
+    pub(in crate::gpu) device: Device,
+    pub(in crate::gpu) space: Space<D>,
+    /// `None` if there are no boxes.
+    pub(in crate::gpu) nodes: Option<Nodes<S>>,
+    /// The lower corners in tree order, axis by axis, followed by the upper ones.
+    pub(in crate::gpu) corners: Buffer<S>,
+    pub(in crate::gpu) order: Buffer<u32>,
+    bounds: Aabb<S, D>,
+    origin: Origin,
+}
+
+impl<S: Coordinate, const D: usize> BoxBvh<S, D> {
+    /// Copies the boxes of primitives to the device and builds a tree over them in open space.
+    ///
+    /// # Errors
+    /// - The errors of [`crate::Bvh::build`].
+    /// - More than 2^32 - 1 coordinates of corners in total.
+    /// - The device does not allow a buffer that holds the boxes, or fails.
+    /// - The driver of a Vulkan device rounds distances differently from the CPU.
+    pub fn build<T: Bounded<S, D>>(primitives: &[T], device: Device) -> Result<Self> {
+        Self::build_in(primitives, Space::OPEN, device)
+    }
+
+    /// Copies the boxes of primitives to the device and builds a tree over them in a periodic box of the given side or
+    /// sides, as [`crate::Bvh::build_periodic`]. Errors as [`BoxBvh::build`].
+    pub fn build_periodic<T: Bounded<S, D>>(
+        primitives: &[T],
+        size: impl Into<BoxSize>,
+        device: Device,
+    ) -> Result<Self> {
+        Self::build_in(primitives, Space::periodic(size)?, device)
+    }
+
+    fn build_in<T: Bounded<S, D>>(primitives: &[T], space: Space<D>, device: Device) -> Result<Self> {
+        check_elements(primitives.len(), 2 * D.max(1))?;
+        let boxes = copied(primitives, Bounded::bounds);
+        let bounds = check(&boxes, &space)?;
+        let placed = copied(&boxes, |own: &Aabb<S, D>| {
+            let Aabb { lo, hi } = space.wrap_box(*own);
+            [lo, hi]
+        });
+        let n = boxes.len();
+        on!(device, client => {
+            check_allocation(client, n as u128 * (2 * D * size_of::<S>()).max(8) as u128)?;
+            check_distances::<_, S>(client, device, || smallest(placed.as_flattened().as_flattened()))?;
+            if n == 0 {
+                let (corners, order) = (Buffer::new(client, 0), Buffer::new(client, 0));
+                return Ok(Self { device, space, nodes: None, corners, order, bounds, origin: Origin::Empty });
+            }
+            let rows = Buffer::from_slice(client, placed.as_flattened().as_flattened());
+            let centers = Buffer::<S>::new(client, n * D);
+            find_centers::launch::<S, _>(
+                client,
+                blocks_for(n * D),
+                CubeDim::new_1d(THREADS_PER_BLOCK),
+                rows.arg(),
+                centers.arg(),
+                (n * D) as u32,
+                D,
+            );
+            let Some(SortedLeaves { sorted, leaves, origin }) = sort_points(client, &centers, &bounds)? else {
+                let bvh = crate::Bvh::build_in(&boxes, space)?;
+                return Ok(Self::upload_to(client, &bvh, device, Origin::Host));
+            };
+            end_phase(client, "leaves")?;
+            let corners = gather(client, &rows, &sorted.order, 2 * D, Layout::Columns);
+            let hierarchy = hierarchy(client, &sorted.codes, &leaves);
+            let nodes = Some(nodes::<_, S, D>(client, &hierarchy, &corners, true, n));
+            end_phase(client, "nodes")?;
+            Ok(Self { device, space, nodes, corners, order: sorted.order, bounds, origin })
+        })
+    }
+
+    /// Copies a tree of boxes or points from the host to a device.
+    ///
+    /// # Errors
+    /// Those of [`BoxBvh::build`].
+    pub fn upload(bvh: &crate::Bvh<S, D>, device: Device) -> Result<Self> {
+        check_elements(bvh.len(), 2 * D)?;
+        on!(device, client => {
+            let (lo, hi) = bvh.corners();
+            let coordinates = || lo.iter().chain(hi.unwrap_or(lo)).flat_map(|axis| &axis[..bvh.len()]);
+            check_distances::<_, S>(client, device, || smallest(coordinates()))?;
+            Ok(Self::upload_to(client, bvh, device, Origin::Upload))
+        })
+    }
+
+    fn upload_to<R: Runtime>(
+        client: &ComputeClient<R>,
+        bvh: &crate::Bvh<S, D>,
+        device: Device,
+        origin: Origin,
+    ) -> Self {
+        let (n, (lo, hi)) = (bvh.len(), bvh.corners());
+        let corners: Vec<S> = lo.iter().chain(hi.unwrap_or(lo)).flat_map(|axis| axis[..n].iter().copied()).collect();
+        Self {
+            device,
+            space: *bvh.space(),
+            nodes: (n > 0).then(|| Nodes::upload(client, bvh)),
+            corners: Buffer::from_slice(client, &corners),
+            order: Buffer::from_slice(client, bvh.order()),
+            bounds: bvh.bounds(),
+            origin,
+        }
+    }
+
+    /// Waits until the tree is built.
+    ///
+    /// # Errors
+    /// If the device fails.
+    pub fn wait(&self) -> Result<()> {
+        on!(self.device, client => wait(client))
+    }
+
+    /// Returns the number of stored boxes.
+    pub fn len(&self) -> usize {
+        self.order.len()
+    }
+
+    /// Returns `true` if there are no boxes.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Returns the space of the boxes: open, or a periodic box.
+    pub fn space(&self) -> &Space<D> {
+        &self.space
+    }
+
+    /// Returns the box around all boxes; [`Aabb::EMPTY`] if there are none.
+    pub fn bounds(&self) -> Aabb<S, D> {
+        self.bounds
+    }
+
+    /// Returns the place where the tree was built.
+    #[doc(hidden)]
+    pub fn origin(&self) -> Origin {
+        self.origin
+    }
+
+    /// Copies the tree to the host and checks it with [`crate::Bvh::validate`].
+    ///
+    /// # Errors
+    /// If the device fails, or the copied tree is invalid.
+    pub fn read(&self) -> Result<crate::Bvh<S, D>> {
+        let Some(nodes) = &self.nodes else { return crate::Bvh::build_in(&[] as &[Aabb<S, D>], self.space) };
+        let n = self.len();
+        on!(self.device, client => {
+            let corners = self.corners.read(client)?;
+            let (lo, hi) = (host_axes(&corners[..n * D], n), host_axes(&corners[n * D..], n));
+            let (nodes, order) = (nodes.read(client)?, self.order.read(client)?);
+            let tree = crate::Bvh::from_parts(nodes, lo, Some(hi), order, self.space);
+            // Code on the host writes one row per box without bounds checks, so `order` must be a permutation.
+            tree.validate().map_err(errors::failed)?;
+            Ok(tree)
+        })
+    }
+}
+
+/// Computes each coordinate of the centres of boxes, rounded as by [`Aabb::center`]. Rows hold the lower corner and the
+/// upper one.
+#[cube(launch)]
+fn find_centers<F: Float>(rows: &Array<F>, centers: &mut Array<F>, coordinates: u32, #[comptime] d: usize) {
+    let i = ABSOLUTE_POS;
+    if (i as u32) < coordinates {
+        let at = i / d * 2 * d + i % d;
+        let (lo, hi) = (f64::cast_from(rows[at]), f64::cast_from(rows[at + d]));
+        // An `fma` with 0 computes the product alone, so that it is not fused with the sum.
+        centers[i] = F::cast_from(lo + fma(f64::new(0.5), hi - lo, f64::new(0.0)));
+    }
+}
