@@ -4,7 +4,7 @@
 //! Morton order. The left child of a node is the next node. The *rope* of a node leads to the node at which a walk
 //! continues that skips it, so the whole state of a walk is one index. Leaves hold up to [`LEAF`] primitives.
 //! Steps: codes (`morton`), sort (`radix_sort`, `sorted_primitives`), equal codes (`duplicates`), leaves and inner
-//! nodes (`hierarchy`), nodes (`ropes`). `traverse` walks the tree.
+//! nodes (`hierarchy`), nodes (`ropes`). `traverse` walks the tree. `export` writes it as text for pictures.
 //! Cost: O(n) in addition to the sort. The tree keeps `size_of::<S>() * D + 4` bytes per point (twice the corners for
 //! boxes) and about 2 nodes per 20 points.
 //! Source: Karras 2012 (trees from Morton codes), Apetrei 2014 (bottom-up construction), Prokopenko and Lebrun-Grandié
@@ -13,6 +13,7 @@
 mod build;
 mod duplicates;
 mod errors;
+mod export;
 mod hierarchy;
 pub(crate) mod morton;
 mod tree_state;
