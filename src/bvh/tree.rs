@@ -47,6 +47,9 @@ unsafe impl<S: bytemuck::Zeroable, const D: usize> bytemuck::Zeroable for Node<S
 /// [`count_neighbors_into`](Bvh::count_neighbors_into) and [`map_neighbors_into`](Bvh::map_neighbors_into) overwrite
 /// earlier results in place.
 ///
+/// [`write_graphviz`](Bvh::write_graphviz), [`write_tikz`](Bvh::write_tikz) and [`write_vtk`](Bvh::write_vtk) write the
+/// nodes as text, for pictures of the tree.
+///
 /// A [`ValueBvh`](crate::ValueBvh) owns its primitives: shapes, or pairs of a shape and a value. It tests the shapes
 /// themselves, whereas a `Bvh` knows only their boxes.
 ///
