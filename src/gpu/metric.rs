@@ -77,6 +77,35 @@ pub(in crate::gpu) fn boxes_distance2<F: Float>(
     sum
 }
 
+/// Returns the squared distance between the nearest points of two boxes in `f64`, rounded as
+/// [`Space::min_distance2`](crate::geometry::Space::min_distance2) rounds it.
+#[cube]
+pub(in crate::gpu) fn exact_boxes_distance2<F: Float>(
+    a: &Array<f64>,
+    b: &Array<F>,
+    sides: &Array<f64>,
+    #[comptime] d: usize,
+    #[comptime] periodic: bool,
+) -> f64 {
+    let zero = f64::new(0.0);
+    let mut sum = f64::new(0.0);
+    #[unroll]
+    for k in 0..d {
+        // `above` is positive if `b` lies above `a`, `below` if it lies below.
+        let above = f64::cast_from(b[k]) - a[d + k];
+        let below = a[k] - f64::cast_from(b[d + k]);
+        let mut gap = above.max(below).max(zero);
+        if comptime!(periodic) {
+            let up = (sides[k] + above).max(below - sides[k]).max(zero);
+            let down = (sides[k] + below).max(above - sides[k]).max(zero);
+            gap = gap.min(up).min(down);
+        }
+        // An `fma` with 0 computes the product alone, so that it is not fused with the sum.
+        sum += fma(gap, gap, zero);
+    }
+    sum
+}
+
 /// Returns the squared distance from a point to the farthest corner of a box. Ignores periodic images, through which
 /// the distance is at most this.
 #[cube]

@@ -3,7 +3,7 @@
 //! ```text
 //! points -> morton -> radix_sort -> hierarchy -> ropes -> Bvh -> traverse
 //! traverse -> neighbors, range, nearest, visitor
-//! boxes -> morton, .., ropes -> BoxBvh -> box_queries
+//! boxes -> morton, .., ropes -> BoxBvh -> box_queries, nearest_boxes
 //!          -> connect -> labels -> dbscan, fof -> halos -> centers
 //!          -> hop -> halos
 //!          -> mst -> cut, dendrogram -> hdbscan
@@ -52,7 +52,7 @@
 //!
 //! | on the CPU | on a device | what a device lacks |
 //! |---|---|---|
-//! | [`Bvh`](crate::Bvh) | [`Bvh`] of points, [`BoxBvh`] of boxes | `for_each_pair` without a [`Visitor`]; of boxes: all searches but the next |
+//! | [`Bvh`](crate::Bvh) | [`Bvh`] of points, [`BoxBvh`] of boxes | `for_each_pair` without a [`Visitor`]; of boxes: neighbours, pairs and visitors |
 //! | `query_all`, `count_all` | the same names, for [`Sphere`](crate::Sphere)s, [`Aabb`](crate::Aabb)s and points; [`Csr`], [`DeviceVec`] | user-defined queries; a single `query` |
 //! | `neighbors`, `count_neighbors`, `count_pairs` | the same names | |
 //! | `nearest_neighbors`, `nearest_all` | the same names; [`Neighbors`] | a single `nearest` |

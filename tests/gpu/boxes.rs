@@ -3,7 +3,7 @@
 use common::random::Random;
 use ropewalk::geometry::{Bounded, Triangle};
 use ropewalk::gpu::{BoxBvh, Coordinate, Device, Origin};
-use ropewalk::{Aabb, Bvh, Sphere};
+use ropewalk::{Aabb, Bvh, Nearest, Sphere};
 
 fn device() -> Device {
     Device::first().expect("a device; for software Vulkan install mesa-vulkan-drivers")
@@ -85,6 +85,19 @@ fn compare<S: Coordinate, const D: usize>(boxes: &[Aabb<S, D>], random: &mut Ran
             assert_eq!(ours.count_all(&asked).unwrap().read().unwrap(), theirs.count_all(&asked), "{name}");
             let found = ours.query_all(&points).unwrap().read().unwrap();
             assert_eq!(found, theirs.query_all(&points), "{name}: points");
+
+            for wanted in [
+                Nearest::new(1),
+                Nearest::new(5).excluding_self(),
+                Nearest::new(5).excluding(3).within(0.5),
+                Nearest::new(70).within(2.0),
+                Nearest::new(2).within(-1.0),
+            ] {
+                let found = ours.nearest_all(&points, wanted).unwrap().read().unwrap();
+                assert_eq!(found, theirs.nearest_all(&points, wanted), "{name}: {wanted:?} of points");
+                let found = ours.nearest_all(&asked, wanted).unwrap().read().unwrap();
+                assert_eq!(found, theirs.nearest_all(&asked, wanted), "{name}: {wanted:?} of boxes");
+            }
         }
     }
 }
@@ -126,6 +139,7 @@ fn whole_numbers() {
     let spheres: Vec<Sphere<f32, 3>> = boxes.iter().map(|own| Sphere::new(own.lo, 5.0)).collect();
     let by_box = bvh.query_all(&boxes).unwrap().read().unwrap();
     let by_sphere = bvh.query_all(&spheres).unwrap().read().unwrap();
+    let nearest = bvh.nearest_all(&boxes, 4).unwrap().read().unwrap();
     for (i, query) in whole[..50].iter().enumerate() {
         let select = |test: &dyn Fn(&[[i32; 2]; 3]) -> bool| -> Vec<u32> {
             (0..500u32).filter(|&at| test(&whole[at as usize])).collect()
@@ -142,6 +156,14 @@ fn whole_numbers() {
             (0..3).map(|k| gap(k).pow(2)).sum::<i32>() <= 25
         };
         assert_eq!(sorted(by_sphere.of(i)), select(&near), "sphere {i}");
+        let distance2 = |own: &[[i32; 2]; 3]| {
+            let gap = |k: usize| (own[k][0] - query[k][1]).max(query[k][0] - own[k][1]).max(0);
+            (0..3).map(|k| gap(k).pow(2)).sum::<i32>()
+        };
+        let mut ranked: Vec<(i32, u32)> = (0..500u32).map(|at| (distance2(&whole[at as usize]), at)).collect();
+        ranked.sort_unstable();
+        let found: Vec<(i32, u32)> = nearest.of(i).iter().map(|near| (near.distance2 as i32, near.index)).collect();
+        assert_eq!(found, ranked[..4], "nearest {i}");
     }
 }
 

@@ -8,7 +8,6 @@
 use cubecl::prelude::*;
 
 use crate::error::Result;
-use crate::geometry::{Aabb, Space};
 use crate::gpu::buffer::{Buffer, THREADS_PER_BLOCK, blocks_for};
 use crate::gpu::bvh::ropes::Nodes;
 use crate::gpu::bvh::traverse::list::{ListOutput, ListOutputLaunch};
@@ -18,15 +17,9 @@ use crate::gpu::bvh::{BoxBvh, Coordinate};
 use crate::gpu::csr::Csr;
 use crate::gpu::device::on;
 use crate::gpu::device_vec::DeviceVec;
-use crate::gpu::metric::corners;
-use crate::gpu::primitives::gather::{Layout, gather};
-use crate::gpu::search::query_points::{QueryPoints, wrap_all};
-use crate::gpu::search::query_rows::RowShape;
+use crate::gpu::metric::{corners, exact_boxes_distance2};
+use crate::gpu::search::query_rows::{RowShape, SortedRows};
 use crate::gpu::search::range::Query;
-use crate::parallel::{fill, map};
-
-/// Queries per parallel task.
-const TASK: usize = 1 << 14;
 
 /// The compile-time options of the kernel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -53,74 +46,9 @@ impl RowSpec {
     }
 }
 
-/// Queries on a device, sorted along the Morton curve.
-struct SortedRows {
-    /// The index of each query in the caller's slice.
-    order: Buffer<u32>,
-    rows: Buffer<f64>,
-    spec: RowSpec,
-}
-
-impl SortedRows {
-    /// Copies at least one query to the device.
-    fn new<R: Runtime, S: Coordinate, Q: Query<S, D>, const D: usize>(
-        client: &ComputeClient<R>,
-        space: &Space<D>,
-        queries: &[Q],
-    ) -> Result<Self> {
-        let n = queries.len();
-        let spec = RowSpec { d: D, periodic: space.period().is_some(), shape: Q::SHAPE, lists: false };
-        let width = spec.width();
-        let mut rows = vec![0.0; n * width];
-        fill_rows(&mut rows, width, &|at, row| queries[at].write_row(space, row));
-        // The order of the queries affects only speed.
-        let (middles, bounds) = wrap_all(n, space, &|at| queries[at].middle());
-        let bounds = if bounds == Aabb::EMPTY { Aabb::point([S::ZERO; D]) } else { bounds };
-        let middles = map(n, TASK, &|at| middles[at].unwrap_or(bounds.lo));
-        let middles = Buffer::from_slice(client, middles.as_flattened());
-        let order = QueryPoints::new(client, &middles, &bounds)?.order;
-        let rows = gather(client, &Buffer::from_slice(client, &rows), &order, width, Layout::Rows);
-        Ok(Self { order, rows, spec })
-    }
-
-    /// Writes the number of boxes that each query meets, or the boxes themselves from the query's offset on.
-    fn walk<R: Runtime, S: Coordinate, const D: usize>(
-        &self,
-        client: &ComputeClient<R>,
-        bvh: &BoxBvh<S, D>,
-        nodes: &Nodes<S>,
-        offsets: Option<&Buffer<u32>>,
-        found: &Buffer<u32>,
-    ) {
-        let n = self.order.len();
-        // Kernels that count do not read offsets; `order` is a placeholder.
-        let rows = ListOutputLaunch::new(bvh.order.arg(), self.order.arg(), offsets.unwrap_or(&self.order).arg());
-        walk_rows::launch::<S, R>(
-            client,
-            blocks_for(n),
-            CubeDim::new_1d(THREADS_PER_BLOCK),
-            bvh.tree(client, nodes),
-            self.rows.arg(),
-            rows,
-            found.arg(),
-            n as u32,
-            nodes.end() as u32,
-            RowSpec { lists: offsets.is_some(), ..self.spec },
-        );
-    }
-}
-
-/// Calls `write` with the number of each row and the row.
-fn fill_rows(rows: &mut [f64], width: usize, write: &(dyn Fn(usize, &mut [f64]) + Sync)) {
-    fill(rows, width * TASK, &|range, rows| {
-        for (at, row) in rows.chunks_mut(width).enumerate() {
-            write(range.start / width + at, row);
-        }
-    });
-}
-
 impl<S: Coordinate, const D: usize> BoxBvh<S, D> {
-    fn tree<R: Runtime>(&self, client: &ComputeClient<R>, nodes: &Nodes<S>) -> TreeLaunch<S, R> {
+    /// Returns the argument of kernels.
+    pub(super) fn tree<R: Runtime>(&self, client: &ComputeClient<R>, nodes: &Nodes<S>) -> TreeLaunch<S, R> {
         let sides = self.space.period().copied().unwrap_or([0.0; D]);
         TreeLaunch::new(
             nodes.bounds.pairs(),
@@ -131,6 +59,43 @@ impl<S: Coordinate, const D: usize> BoxBvh<S, D> {
             Buffer::from_slice(client, &sides).arg(),
             self.len() as u32,
         )
+    }
+
+    /// Copies at least one query to the device.
+    fn sort_queries<R: Runtime, Q: Query<S, D>>(&self, client: &ComputeClient<R>, queries: &[Q]) -> Result<SortedRows> {
+        let write = |at: usize, row: &mut [f64]| queries[at].write_row(&self.space, row);
+        let width = self.spec::<Q>(false).width();
+        SortedRows::new(client, &self.space, queries.len(), width, &write, &|at| queries[at].middle())
+    }
+
+    fn spec<Q: Query<S, D>>(&self, lists: bool) -> RowSpec {
+        RowSpec { d: D, periodic: self.space.period().is_some(), shape: Q::SHAPE, lists }
+    }
+
+    /// Writes the number of boxes that each query meets, or the boxes themselves from the query's offset on.
+    fn walk_rows<R: Runtime, Q: Query<S, D>>(
+        &self,
+        client: &ComputeClient<R>,
+        nodes: &Nodes<S>,
+        sorted: &SortedRows,
+        offsets: Option<&Buffer<u32>>,
+        found: &Buffer<u32>,
+    ) {
+        let n = sorted.order.len();
+        // Kernels that count do not read offsets; `order` is a placeholder.
+        let offsets_or_any = offsets.unwrap_or(&sorted.order);
+        walk_rows::launch::<S, R>(
+            client,
+            blocks_for(n),
+            CubeDim::new_1d(THREADS_PER_BLOCK),
+            self.tree(client, nodes),
+            sorted.rows.arg(),
+            ListOutputLaunch::new(self.order.arg(), sorted.order.arg(), offsets_or_any.arg()),
+            found.arg(),
+            n as u32,
+            nodes.end() as u32,
+            self.spec::<Q>(offsets.is_some()),
+        );
     }
 
     /// Lists the stored boxes that each query meets, in the order of the queries. Touching counts.
@@ -165,10 +130,10 @@ impl<S: Coordinate, const D: usize> BoxBvh<S, D> {
             let Some(nodes) = self.nodes.as_ref().filter(|_| !queries.is_empty()) else {
                 return Ok(Csr { device: self.device, offsets, values: Buffer::new(client, 0) });
             };
-            let rows = SortedRows::new(client, &self.space, queries)?;
-            rows.walk(client, self, nodes, None, &offsets);
+            let rows = self.sort_queries(client, queries)?;
+            self.walk_rows::<_, Q>(client, nodes, &rows, None, &offsets);
             let values = Csr::allocate_values(client, &offsets)?;
-            rows.walk(client, self, nodes, Some(&offsets), &values);
+            self.walk_rows::<_, Q>(client, nodes, &rows, Some(&offsets), &values);
             Ok(Csr { device: self.device, offsets, values })
         })
     }
@@ -185,7 +150,8 @@ impl<S: Coordinate, const D: usize> BoxBvh<S, D> {
         on!(self.device, client => {
             let counts = Buffer::<u32>::filled(client, queries.len(), 0);
             if let Some(nodes) = self.nodes.as_ref().filter(|_| !queries.is_empty()) {
-                SortedRows::new(client, &self.space, queries)?.walk(client, self, nodes, None, &counts);
+                let rows = self.sort_queries(client, queries)?;
+                self.walk_rows::<_, Q>(client, nodes, &rows, None, &counts);
             }
             Ok(DeviceVec { device: self.device, values: counts })
         })
@@ -256,27 +222,17 @@ fn meets<F: Float>(row: &Array<f64>, corners: &Array<F>, sides: &Array<f64>, #[c
     }
 }
 
-/// Compares the squared distance of the centre and the box, as
-/// [`Space::min_distance2`](crate::geometry::Space::min_distance2) rounds it.
+/// Compares the squared distance of the centre and the box with the squared radius.
 #[cube]
 fn sphere_meets<F: Float>(row: &Array<f64>, corners: &Array<F>, sides: &Array<f64>, #[comptime] spec: RowSpec) -> bool {
     let d = comptime!(spec.d);
-    let zero = f64::new(0.0);
-    let mut sum = f64::new(0.0);
+    let mut center = Array::<f64>::new(comptime!(2 * spec.d));
     #[unroll]
     for k in 0..d {
-        let above = f64::cast_from(corners[k]) - row[k];
-        let below = row[k] - f64::cast_from(corners[d + k]);
-        let mut gap = above.max(below).max(zero);
-        if comptime!(spec.periodic) {
-            let up = (sides[k] + above).max(below - sides[k]).max(zero);
-            let down = (sides[k] + below).max(above - sides[k]).max(zero);
-            gap = gap.min(up).min(down);
-        }
-        // An `fma` with 0 computes the product alone, so that it is not fused with the sum.
-        sum += fma(gap, gap, zero);
+        center[k] = row[k];
+        center[d + k] = row[k];
     }
-    sum <= row[d]
+    exact_boxes_distance2::<F>(&center, corners, sides, d, comptime!(spec.periodic)) <= row[d]
 }
 
 /// Returns `true` if, along each axis, some interval of the query meets the box, or the box is as long as the periodic

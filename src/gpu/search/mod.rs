@@ -9,6 +9,7 @@ pub(super) mod nearest;
 pub(super) mod neighbors;
 pub(super) mod query_points;
 mod query_rows;
+mod nearest_boxes;
 pub(super) mod range;
 pub(super) mod visitor;
 

@@ -1,10 +1,21 @@
 //! Queries of a tree of boxes as rows of numbers.
 //!
-//! In: spheres and boxes. Out: a row of `f64` for each, which `box_queries` compares with boxes.
-//! Cost: D + 1 numbers per sphere; per box 1 + 2 D, or 1 + 6 D in a periodic box.
+//! In: spheres and boxes. Out: a row of `f64` for each, sorted along the Morton curve. `box_queries` and
+//! `nearest_boxes` compare the rows with boxes.
+//! Cost: D + 1 numbers per sphere; per box 1 + 2 D, or 1 + 6 D for the images that may meet a periodic box.
 
+use cubecl::prelude::*;
+
+use crate::error::Result;
 use crate::geometry::{Aabb, Space, Sphere};
+use crate::gpu::buffer::Buffer;
 use crate::gpu::bvh::Coordinate;
+use crate::gpu::primitives::gather::{Layout, gather};
+use crate::gpu::search::query_points::{QueryPoints, wrap_all};
+use crate::parallel::{fill, map};
+
+/// Queries per parallel task.
+const TASK: usize = 1 << 14;
 
 /// The shape of queries, which determines their rows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -38,5 +49,52 @@ pub(super) fn write_box<S: Coordinate, const D: usize>(space: &Space<D>, own: &A
             }
             _ => ends.fill([own.lo[k].into(), own.hi[k].into()]),
         }
+    }
+}
+
+/// Writes the corners of a box, shifted into a periodic box, after 1, or 0 if they are not finite.
+pub(super) fn write_extent<S: Coordinate, const D: usize>(space: &Space<D>, own: &Aabb<S, D>, row: &mut [f64]) {
+    let is_proper = own.is_finite();
+    row[0] = f64::from(u8::from(is_proper));
+    if is_proper {
+        let placed = space.wrap_box(*own);
+        for (to, x) in row[1..].iter_mut().zip(placed.lo.into_iter().chain(placed.hi)) {
+            *to = x.into();
+        }
+    }
+}
+
+/// Queries on a device, sorted along the Morton curve.
+pub(super) struct SortedRows {
+    /// The index of each query in the caller's slice.
+    pub order: Buffer<u32>,
+    pub rows: Buffer<f64>,
+}
+
+impl SortedRows {
+    /// Copies `n` queries, at least one, to the device. `write` fills the row of a query, and `middle` returns a point
+    /// of it.
+    pub fn new<R: Runtime, S: Coordinate, const D: usize>(
+        client: &ComputeClient<R>,
+        space: &Space<D>,
+        n: usize,
+        width: usize,
+        write: &(dyn Fn(usize, &mut [f64]) + Sync),
+        middle: &(dyn Fn(usize) -> [S; D] + Sync),
+    ) -> Result<Self> {
+        let mut rows = vec![0.0; n * width];
+        fill(&mut rows, width * TASK, &|range, rows| {
+            for (at, row) in rows.chunks_mut(width).enumerate() {
+                write(range.start / width + at, row);
+            }
+        });
+        // The order of the queries affects only speed.
+        let (middles, bounds) = wrap_all(n, space, middle);
+        let bounds = if bounds == Aabb::EMPTY { Aabb::point([S::ZERO; D]) } else { bounds };
+        let middles = map(n, TASK, &|at| middles[at].unwrap_or(bounds.lo));
+        let middles = Buffer::from_slice(client, middles.as_flattened());
+        let order = QueryPoints::new(client, &middles, &bounds)?.order;
+        let rows = gather(client, &Buffer::from_slice(client, &rows), &order, width, Layout::Rows);
+        Ok(Self { order, rows })
     }
 }

@@ -37,10 +37,9 @@ use cubecl::prelude::*;
 
 use crate::error::Result;
 use crate::geometry::Aabb;
-use crate::gpu::buffer::{Buffer, check_allocation, end_phase};
+use crate::gpu::buffer::{Buffer, end_phase};
 use crate::gpu::bvh::{Bvh, Coordinate};
 use crate::gpu::device::on;
-use crate::gpu::errors;
 pub(in crate::gpu) use crate::gpu::search::nearest::arguments::RowOrder;
 pub(in crate::gpu) use crate::gpu::search::nearest::exact_search::widened;
 pub(in crate::gpu) use crate::gpu::search::nearest::exact_walk::{Tally, point_of, walk_exactly};
@@ -109,7 +108,7 @@ impl<S: Coordinate, const D: usize> Bvh<S, D> {
     pub fn nearest_all(&self, points: &[[S; D]], wanted: impl Into<Nearest>) -> Result<Neighbors> {
         let wanted = wanted.into();
         on!(self.device, client => {
-            let mut found = self.unfilled(client, points.len(), &wanted)?;
+            let mut found = Neighbors::unfilled(client, self.device, points.len(), wanted.k.min(self.len()))?;
             let Some(nodes) = self.nodes.as_ref().filter(|_| found.indices.len() > 0) else { return Ok(found) };
             let queries = QueryPoints::of_finite(client, points, &self.space)?;
             let n = queries.as_ref().map_or(0, |queries| queries.order.len());
@@ -131,7 +130,7 @@ impl<S: Coordinate, const D: usize> Bvh<S, D> {
         wanted: Nearest,
         row_order: RowOrder,
     ) -> Result<Neighbors> {
-        let found = self.unfilled(client, self.len(), &wanted)?;
+        let found = Neighbors::unfilled(client, self.device, self.len(), wanted.k.min(self.len()))?;
         if let Some(nodes) = self.nodes.as_ref().filter(|_| found.k > 0) {
             let stored = QueryPoints { order: self.order.clone(), axes: self.axes.clone(), are_stored: true };
             self.fill_rows(client, nodes, &stored, &wanted, row_order, &found);
@@ -151,25 +150,12 @@ impl<S: Coordinate, const D: usize> Bvh<S, D> {
         bounds: &Aabb<S, D>,
         wanted: Nearest,
     ) -> Result<Neighbors> {
-        let found = self.unfilled(client, points.len() / D, &wanted)?;
+        let found = Neighbors::unfilled(client, self.device, points.len() / D, wanted.k.min(self.len()))?;
         if let Some(nodes) = self.nodes.as_ref().filter(|_| found.indices.len() > 0) {
             let queries = QueryPoints::new(client, points, bounds)?;
             self.fill_rows(client, nodes, &queries, &wanted, RowOrder::Caller, &found);
             end_phase(client, "nearest")?;
         }
         Ok(found)
-    }
-
-    /// Allocates rows for the neighbours of `n` points.
-    fn unfilled<R: Runtime>(&self, client: &ComputeClient<R>, n: usize, wanted: &Nearest) -> Result<Neighbors> {
-        // A larger `k` gives all points.
-        let k = wanted.k.min(self.len());
-        let values = n as u128 * k as u128;
-        if values > u128::from(u32::MAX) {
-            return Err(errors::too_many_values(values, "neighbours"));
-        }
-        check_allocation(client, 8 * values)?;
-        let (indices, distances2) = (Buffer::new(client, n * k), Buffer::new(client, n * k));
-        Ok(Neighbors { device: self.device, n, k, indices, distances2 })
     }
 }

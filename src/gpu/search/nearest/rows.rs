@@ -1,9 +1,12 @@
 //! Lists of nearest neighbours on a device.
 
+use cubecl::prelude::*;
+
 use crate::error::Result;
-use crate::gpu::buffer::{Buffer, wait};
+use crate::gpu::buffer::{Buffer, check_allocation, wait};
 use crate::gpu::device::{Device, on};
 use crate::gpu::device_vec::DeviceVec;
+use crate::gpu::errors;
 use crate::gpu::primitives::rounding::roots;
 use crate::search::nearest::Neighbor;
 
@@ -19,6 +22,22 @@ pub struct Neighbors {
 }
 
 impl Neighbors {
+    /// Allocates `k` places for each of `n` queries. `k` is at most the number of stored primitives.
+    pub(in crate::gpu) fn unfilled<R: Runtime>(
+        client: &ComputeClient<R>,
+        device: Device,
+        n: usize,
+        k: usize,
+    ) -> Result<Self> {
+        let values = n as u128 * k as u128;
+        if values > u128::from(u32::MAX) {
+            return Err(errors::too_many_values(values, "neighbours"));
+        }
+        check_allocation(client, 8 * values)?;
+        let (indices, distances2) = (Buffer::new(client, n * k), Buffer::new(client, n * k));
+        Ok(Self { device, n, k, indices, distances2 })
+    }
+
     /// Returns the number of lists, one for each point.
     pub fn len(&self) -> usize {
         self.n

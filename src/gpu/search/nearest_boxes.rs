@@ -1,0 +1,285 @@
+//! The nearest boxes of a tree on a device.
+//!
+//! In: points or boxes. Out: for each the k nearest stored boxes, nearest first, ties by index, with the distances of
+//! the CPU. A thread descends to the leaf of the nearer children, compares its boxes, and then walks the tree with the
+//! radius found. All distances are in `f64`.
+//! Cost: O(k + depth) leaves for each query if boxes are small; more if many boxes contain it, all of them at distance
+//! zero.
+
+use cubecl::prelude::*;
+
+use crate::bvh::copied;
+use crate::error::Result;
+use crate::geometry::{Aabb, Bounded};
+use crate::gpu::buffer::{Buffer, THREADS_PER_BLOCK, blocks_for, end_phase};
+use crate::gpu::bvh::ropes::Nodes;
+use crate::gpu::bvh::traverse::rope_walk::RopeWalk;
+use crate::gpu::bvh::traverse::spec::Tree;
+use crate::gpu::bvh::{BoxBvh, Coordinate};
+use crate::gpu::device::on;
+use crate::gpu::metric::{corners, exact_boxes_distance2};
+use crate::gpu::search::nearest::{MAX_K_PER_SEARCH, Neighbors};
+use crate::gpu::search::query_rows::{SortedRows, write_extent};
+use crate::search::nearest::{Excluded, Nearest};
+
+/// The compile-time options of the kernel.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+struct NearestSpec {
+    d: usize,
+    periodic: bool,
+    k: usize,
+    /// `true` if the search fills a part of each row, and `false` for later parts.
+    is_part: bool,
+    is_first: bool,
+    excludes_self: bool,
+}
+
+/// The queries of a search, and its limits.
+#[derive(CubeType, CubeLaunch)]
+struct NearestQueries {
+    /// The lower and the upper corner of each query, after 1, or 0 for a query without neighbours.
+    rows: Array<f64>,
+    /// The index of each query in the caller's slice, and of each stored box.
+    queries: Array<u32>,
+    order: Array<u32>,
+    /// The squared radius; negative if nothing is within.
+    radius2: Array<f64>,
+    /// The number of queries.
+    n: u32,
+    /// The number of nodes.
+    end: u32,
+    /// The index of the excluded box, or [`u32::MAX`].
+    excluded: u32,
+}
+
+/// The rows to fill.
+#[derive(CubeType, CubeLaunch)]
+struct FoundRows {
+    indices: Array<u32>,
+    distances2: Array<f64>,
+    /// The first place to fill in each row, and the length of a row.
+    from: u32,
+    width: u32,
+}
+
+impl<S: Coordinate, const D: usize> BoxBvh<S, D> {
+    /// Finds the stored boxes nearest to each query, nearest first, ties by index, as [`crate::Bvh::nearest_all`].
+    ///
+    /// Queries are points or boxes, or any type with a box ([`Bounded`]). The distance of two boxes is that of their
+    /// nearest points, and zero if they meet. `wanted` is `k` or a [`Nearest`]. In a periodic box, queries may be
+    /// anywhere. A query that is not finite has no neighbours.
+    ///
+    /// ```no_run
+    /// use ropewalk::Aabb;
+    /// use ropewalk::gpu::{BoxBvh, Device};
+    ///
+    /// let boxes = [Aabb::new([0.0f32, 0.0], [1.0, 1.0]), Aabb::new([4.0, 0.0], [6.0, 2.0])];
+    /// let bvh = BoxBvh::build(&boxes, Device::first()?)?;
+    /// let lists = bvh.nearest_all(&[[3.0f32, 1.0]], 2)?.read()?;
+    /// assert_eq!(lists.of(0).iter().map(|n| (n.index, n.distance2)).collect::<Vec<_>>(), [(1, 1.0), (0, 4.0)]);
+    /// # Ok::<(), ropewalk::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// - There are more than 2^32 - 1 neighbours in total, or more than a buffer of the device can hold.
+    /// - The device fails.
+    ///
+    /// # Cost
+    /// For `k` above 64, another search for each further 64 neighbours. Memory: 12 `k` bytes per query; while it runs,
+    /// by the sizes of buffers, some 150 more per query in three dimensions.
+    pub fn nearest_all<T: Bounded<S, D>>(&self, queries: &[T], wanted: impl Into<Nearest>) -> Result<Neighbors> {
+        let wanted = wanted.into();
+        let boxes = copied(queries, Bounded::bounds);
+        on!(self.device, client => {
+            let found = Neighbors::unfilled(client, self.device, boxes.len(), wanted.k.min(self.len()))?;
+            if let Some(nodes) = self.nodes.as_ref().filter(|_| found.indices.len() > 0) {
+                self.fill_nearest(client, nodes, &boxes, &wanted, &found)?;
+                end_phase(client, "nearest")?;
+            }
+            Ok(found)
+        })
+    }
+
+    /// Searches for each query. There is at least one, and `found.k` is at least 1.
+    fn fill_nearest<R: Runtime>(
+        &self,
+        client: &ComputeClient<R>,
+        nodes: &Nodes<S>,
+        boxes: &[Aabb<S, D>],
+        wanted: &Nearest,
+        found: &Neighbors,
+    ) -> Result<()> {
+        let width = 1 + 2 * D;
+        let write = |at: usize, row: &mut [f64]| write_extent(&self.space, &boxes[at], row);
+        let sorted = SortedRows::new(client, &self.space, boxes.len(), width, &write, &|at| Aabb::center(&boxes[at]))?;
+        let radius2 = if wanted.radius >= 0.0 { wanted.radius * wanted.radius } else { -1.0 };
+        let radius2 = Buffer::from_slice(client, &[radius2]);
+        for from in (0..found.k).step_by(MAX_K_PER_SEARCH) {
+            let spec = NearestSpec {
+                d: D,
+                periodic: self.space.period().is_some(),
+                k: found.k.min(MAX_K_PER_SEARCH),
+                is_part: found.k > MAX_K_PER_SEARCH,
+                is_first: from == 0,
+                excludes_self: wanted.excluded == Excluded::Own,
+            };
+            find_nearest::launch::<S, R>(
+                client,
+                blocks_for(boxes.len()),
+                CubeDim::new_1d(THREADS_PER_BLOCK),
+                self.tree(client, nodes),
+                NearestQueriesLaunch::new(
+                    sorted.rows.arg(),
+                    sorted.order.arg(),
+                    self.order.arg(),
+                    radius2.arg(),
+                    boxes.len() as u32,
+                    nodes.end() as u32,
+                    if let Excluded::Index(index) = wanted.excluded { index } else { u32::MAX },
+                ),
+                FoundRowsLaunch::new(found.indices.arg(), found.distances2.arg(), from as u32, found.k as u32),
+                spec,
+            );
+        }
+        Ok(())
+    }
+}
+
+/// The nearest boxes so far, nearest first. Free places hold the squared radius, so that any box within it is nearer.
+#[derive(CubeType)]
+struct NearestHeap {
+    distances2: Array<f64>,
+    indices: Array<u32>,
+    /// The last neighbour of the previous search. Only boxes after it are accepted.
+    last2: f64,
+    last_of: u32,
+    excluded: u32,
+}
+
+#[cube(launch)]
+fn find_nearest<F: Float>(
+    tree: &Tree<F>,
+    asked: &NearestQueries,
+    found: &mut FoundRows,
+    #[comptime] spec: NearestSpec,
+) {
+    let query = ABSOLUTE_POS;
+    if (query as u32) < asked.n {
+        let (d, k, periodic) = comptime!((spec.d, spec.k, spec.periodic));
+        let width = comptime!(1 + 2 * spec.d);
+        let mut own = Array::<f64>::new(comptime!(2 * spec.d));
+        #[unroll]
+        for at in 0..2 * d {
+            own[at] = asked.rows[query * width + 1 + at];
+        }
+        let index = asked.queries[query];
+        let row = index as usize * found.width as usize + found.from as usize;
+        let mut radius2 = select(asked.rows[query * width] > f64::new(0.0), asked.radius2[0], f64::new(-1.0));
+        let mut last2 = f64::new(-1.0);
+        let mut last_of = 0u32.runtime();
+        if comptime!(!spec.is_first) {
+            last2 = found.distances2[row - 1];
+            last_of = found.indices[row - 1];
+            // If the previous search left a free place, no neighbours remain.
+            radius2 = select(last_of == u32::MAX, f64::new(-1.0), radius2);
+        }
+        let mut excluded = asked.excluded + 0;
+        if comptime!(spec.excludes_self) {
+            excluded = index;
+        }
+        let (distances2, indices) = (Array::<f64>::new(k), Array::<u32>::new(k));
+        let mut heap = NearestHeap { distances2, indices, last2, last_of, excluded };
+        #[unroll]
+        for place in 0..k {
+            heap.distances2[place] = radius2;
+            heap.indices[place] = u32::MAX.runtime();
+        }
+
+        // The leaf at the end of a descent to the nearer child.
+        let mut way = Array::<u32>::new(1usize);
+        way[0] = 0;
+        while tree.links[way[0] as usize][0] != way[0] + 1 {
+            let left = way[0] + 1;
+            let right = tree.links[left as usize][0];
+            let of_left = node_distance2::<F>(tree, left, &own, d, periodic);
+            let of_right = node_distance2::<F>(tree, right, &own, d, periodic);
+            way[0] = select(of_left <= of_right, left, right);
+        }
+        let first_leaf = way[0];
+        push_leaf::<F>(&mut heap, tree, &asked.order, first_leaf, &own, spec);
+        let mut walk = RopeWalk::new(0u32.runtime(), asked.end);
+        while walk.goes_on() {
+            let node = walk.node::<F>(tree);
+            let near = node_distance2::<F>(tree, node.at, &own, d, periodic) <= heap.distances2[comptime!(k - 1)];
+            if near && node.is_leaf && node.at != first_leaf {
+                push_leaf::<F>(&mut heap, tree, &asked.order, node.at, &own, spec);
+            }
+            walk.step(&node, near);
+        }
+        #[unroll]
+        for place in 0..k {
+            let mut has_place = true.runtime();
+            if comptime!(spec.is_part) {
+                has_place = found.from + comptime!(place as u32) < found.width;
+            }
+            if has_place {
+                found.indices[row + place] = heap.indices[place];
+                found.distances2[row + place] = heap.distances2[place];
+            }
+        }
+    }
+}
+
+/// The squared distance of a query and the box of a node, which is at most that of the boxes inside.
+#[cube]
+fn node_distance2<F: Float>(
+    tree: &Tree<F>,
+    node: u32,
+    own: &Array<f64>,
+    #[comptime] d: usize,
+    #[comptime] periodic: bool,
+) -> f64 {
+    exact_boxes_distance2::<F>(own, &corners::<F>(&tree.bounds, node, d), &tree.exact_sides, d, periodic)
+}
+
+/// Inserts the boxes of a leaf that are near enough.
+#[cube]
+fn push_leaf<F: Float>(
+    heap: &mut NearestHeap,
+    tree: &Tree<F>,
+    order: &Array<u32>,
+    leaf: u32,
+    own: &Array<f64>,
+    #[comptime] spec: NearestSpec,
+) {
+    let (d, k) = comptime!((spec.d, spec.k));
+    let mut primitive = Array::<F>::new(comptime!(2 * spec.d));
+    for at in tree.links[leaf as usize][1]..tree.links[(leaf + 1) as usize][1] {
+        #[unroll]
+        for axis in 0..2 * d {
+            primitive[axis] = tree.axes[axis * tree.stored as usize + at as usize];
+        }
+        let index = order[at as usize];
+        let d2 = exact_boxes_distance2::<F>(own, &primitive, &tree.exact_sides, d, comptime!(spec.periodic));
+        let mut is_nearer = index != heap.excluded;
+        if comptime!(!spec.is_first) {
+            is_nearer = is_nearer && (d2 > heap.last2 || (d2 == heap.last2 && index > heap.last_of));
+        }
+        let (last, last_of) = (heap.distances2[comptime!(k - 1)], heap.indices[comptime!(k - 1)]);
+        is_nearer = is_nearer && (d2 < last || (d2 == last && index < last_of));
+        if is_nearer {
+            // Boxes farther than the new one move by one place.
+            let mut value = d2 + f64::new(0.0);
+            let mut value_of = index + 0;
+            #[unroll]
+            for place in 0..k {
+                let (held, held_of) = (heap.distances2[place], heap.indices[place]);
+                let goes_here = value < held || (value == held && value_of < held_of);
+                heap.distances2[place] = select(goes_here, value, held);
+                heap.indices[place] = select(goes_here, value_of, held_of);
+                value = select(goes_here, held, value);
+                value_of = select(goes_here, held_of, value_of);
+            }
+        }
+    }
+}
