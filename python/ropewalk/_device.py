@@ -69,10 +69,8 @@ def minimum_spanning_tree(
     X: Any, min_samples: int, alpha: float, box_size: ArrayLike | None, device: str | None
 ) -> tuple[DeviceArray, DeviceArray]:
     """Returns the two ends of each edge, the lower index first, and the weights. Edges are in ascending order."""
-    if alpha != 1.0:
-        raise ValueError(f"alpha is {alpha}; on a device it must be 1")
     points = ready(X)
-    return _native.device_minimum_spanning_tree(points, min_samples, box(points, box_size), _checks.device_number(device))
+    return _native.device_minimum_spanning_tree(points, min_samples, alpha, box(points, box_size), _checks.device_number(device))
 
 
 def bvh(X: Any, box_size: ArrayLike | None = None, device: str | None = None) -> DeviceBvh:

@@ -32,13 +32,15 @@ def answers(name: str, library, n: int, dim: int, dtype, box) -> None:
         masses = np.linspace(1.0, 2.0, n)
         groups, own = ropewalk.hop(there, 20.0, masses=masses, **options), ropewalk.hop(x, 20.0, masses=masses, **options)
         same(library.take(groups.density), own.density, what + "hop density of masses")
-    options = {"min_cluster_size": 20, "box_size": box}
-    found, own = ropewalk.HDBSCAN(**options).fit(there), ropewalk.HDBSCAN(**options, ties="together").fit(x)
-    same(library.take(found.labels_), own.labels_, what + "HDBSCAN labels")
-    same(library.take(found.probabilities_), own.probabilities_, what + "HDBSCAN probabilities")
-    tree, own = ropewalk.minimum_spanning_tree(there, box_size=box), ropewalk.minimum_spanning_tree(x, box_size=box)
-    same(library.take(tree.edges), own.edges, what + "edges")
-    same(library.take(tree.weights), own.weights, what + "weights")
+    for alpha in [1.0, 0.7]:
+        options = {"min_cluster_size": 20, "alpha": alpha, "box_size": box}
+        found, own = ropewalk.HDBSCAN(**options).fit(there), ropewalk.HDBSCAN(**options, ties="together").fit(x)
+        same(library.take(found.labels_), own.labels_, what + f"HDBSCAN labels, alpha {alpha}")
+        same(library.take(found.probabilities_), own.probabilities_, what + f"HDBSCAN probabilities, alpha {alpha}")
+        options = {"alpha": alpha, "box_size": box}
+        tree, own = (ropewalk.minimum_spanning_tree(points, **options) for points in (there, x))
+        same(library.take(tree.edges), own.edges, what + f"edges, alpha {alpha}")
+        same(library.take(tree.weights), own.weights, what + f"weights, alpha {alpha}")
     neighbours(library, x, there, eps, box, what)
 
 

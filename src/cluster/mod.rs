@@ -12,7 +12,7 @@ pub(crate) mod hdbscan;
 pub(crate) mod hop;
 pub(crate) mod labels;
 pub(crate) mod members;
-mod mst;
+pub(crate) mod mst;
 mod rank_bitmap;
 pub(crate) mod relabel;
 pub(crate) mod union_find;

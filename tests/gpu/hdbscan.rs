@@ -54,11 +54,13 @@ impl<'a> Case<'a> {
         points: &[[S; D]],
         side: Option<f64>,
         min_samples: usize,
+        alpha: f64,
     ) -> Self {
         let samples = min_samples.min(points.len().max(1));
         let there = Points::new_periodic(points, side, device()).unwrap();
-        let ours = gpu::MinimumSpanningTree::new().min_samples(samples).run(&there).unwrap();
-        let theirs = MinimumSpanningTree::new().min_samples(samples).periodic(side).run(points).unwrap();
+        let ours = gpu::MinimumSpanningTree::new().min_samples(samples).alpha(alpha).run(&there).unwrap();
+        let options = MinimumSpanningTree::new().min_samples(samples).alpha(alpha).periodic(side);
+        let theirs = options.run(points).unwrap();
         assert!(ours.read().unwrap() == theirs, "{name}: the spanning trees differ");
         Self { name, ours, theirs }
     }
@@ -93,7 +95,7 @@ fn options(min_cluster_size: usize, scale: f64) -> Vec<Hdbscan> {
 fn compare<S: Coordinate, const D: usize>(cloud: &Cloud<S, D>, min_cluster_sizes: &[usize]) {
     let scale = cloud.radii.last().copied().unwrap_or(0.1);
     for (min_samples, side) in [(1, None), (5, None), (5, Some(cloud.side))] {
-        let case = Case::new(cloud.name, &cloud.points, side, min_samples);
+        let case = Case::new(cloud.name, &cloud.points, side, min_samples, 1.0);
         for &min_cluster_size in min_cluster_sizes {
             for options in options(min_cluster_size, scale) {
                 case.compare(&options);
@@ -125,7 +127,7 @@ fn lattices_and_copies() {
         let mut point = || std::array::from_fn(|_| random.below(cells) as f32);
         let points: Vec<[f32; 3]> = (0..n).map(|_| point()).collect();
         for min_samples in [1, 4] {
-            let case = Case::new("lattice with copies", &points, None, min_samples);
+            let case = Case::new("lattice with copies", &points, None, min_samples, 1.0);
             for min_cluster_size in [2, 3, 10, 50] {
                 options(min_cluster_size, 1.5).iter().for_each(|options| _ = case.compare(options));
             }
@@ -152,7 +154,7 @@ fn lines() {
         ("as a ruler", line(&|i| 1 << (i + 1).trailing_zeros())),
         ("as a ruler, ascending", line(&|i| (1 << (i + 1).trailing_zeros()) * 1000 + i)),
     ] {
-        let case = Case::new(name, &points, None, 1);
+        let case = Case::new(name, &points, None, 1, 1.0);
         for options in [Hdbscan::new(2), Hdbscan::new(3), Hdbscan::new(100), Hdbscan::new(5000)] {
             case.compare(&options.allow_single_cluster(true));
         }
@@ -175,6 +177,47 @@ fn halos() {
     let periodic = Points::new_periodic(&points, 1.0, device()).unwrap();
     let ours = gpu::Hdbscan::new(10).run_on(&gpu::Bvh::from_points(&periodic).unwrap()).unwrap();
     assert_same("periodic", &ours.read().unwrap(), &Hdbscan::new(10).periodic(1.0).run(&points).unwrap());
+}
+
+const ALPHAS: [f64; 5] = [0.5, 0.7, 1.0, 1.3, 4.0];
+
+#[test]
+fn alpha_of_clouds() {
+    for cloud in clouds::small::<f32, 2>() {
+        for alpha in ALPHAS {
+            for (min_samples, side) in [(1, None), (5, Some(cloud.side))] {
+                let case = Case::new(cloud.name, &cloud.points, side, min_samples, alpha);
+                case.compare(&Hdbscan::new(5).alpha(alpha));
+            }
+        }
+    }
+}
+
+/// From points to clusters: halos, and a lattice with coincident points, in open space and in a periodic box.
+#[test]
+fn alpha_of_points() {
+    let mut random = Random::new(11);
+    let halos: Vec<[f32; 3]> = Sample::parse("halos:n=3000,seed=3").unwrap().points().unwrap();
+    let lattice = (0..1500).map(|_| std::array::from_fn(|_| random.below(12) as f32 * 0.1)).collect();
+    for (name, points, side) in [("halos", halos, 1.0), ("lattice", lattice, 1.2)] {
+        let mut different = 0;
+        for side in [None, Some(side)] {
+            let there = Points::new_periodic(&points, side, device()).unwrap();
+            let plain = Hdbscan::new(5).periodic(side).run(&points).unwrap();
+            for alpha in ALPHAS {
+                let options = Hdbscan::new(5).alpha(alpha).periodic(side);
+                let theirs = options.run(&points).unwrap();
+                let ours = gpu::Hdbscan::new(5).alpha(alpha).run(&there).unwrap();
+                assert!(!ours.are_of_host());
+                assert_same(&format!("{name}, alpha {alpha}, {side:?}"), &ours.read().unwrap(), &theirs);
+                let converted = gpu::Hdbscan::from(options).run(&there).unwrap();
+                assert!(converted.read().unwrap() == theirs);
+                different += usize::from(!theirs.condensed_tree().rows().eq(plain.condensed_tree().rows()));
+            }
+        }
+        // A device that ignores alpha would fail.
+        assert_eq!(different, 8, "{name}");
+    }
 }
 
 /// Fewer points than the minimum size of a cluster, including none and one.
@@ -203,7 +246,9 @@ fn bad_input() {
         (Hdbscan::new(2).min_samples(4), "min_samples"),
         (Hdbscan::new(2).cluster_selection_epsilon(f64::NAN), "cluster_selection_epsilon"),
         (Hdbscan::new(2).max_cluster_size(0), "max_cluster_size"),
-        (Hdbscan::new(2).alpha(0.5), "alpha"),
+        (Hdbscan::new(2).alpha(0.0), "alpha"),
+        (Hdbscan::new(2).alpha(f64::INFINITY), "alpha"),
+        (Hdbscan::new(2).alpha(1e-200), "alpha"),
     ] {
         let error = run(options);
         assert_eq!((error.kind(), error.parameter()), (ErrorKind::Parameter, Some(name)), "{error}");

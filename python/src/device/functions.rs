@@ -141,18 +141,19 @@ pub fn device_hdbscan(
 
 /// Returns the two ends of each edge, the lower index first, and the weights. Edges are in ascending order.
 #[pyfunction]
-#[pyo3(signature = (x, min_samples, box_size, device))]
+#[pyo3(signature = (x, min_samples, alpha, box_size, device))]
 pub fn device_minimum_spanning_tree(
     x: &Bound<'_, PyAny>,
     min_samples: usize,
+    alpha: f64,
     box_size: Option<Vec<f64>>,
     device: Option<usize>,
 ) -> PyResult<(DeviceArray, DeviceArray)> {
     let source = Source::new(x, device)?;
     run_on_stream(x.py(), || {
         let tree = tree_of(source, box_size)?;
-        let found =
-            on_device!(DeviceBvh, &tree, bvh => MinimumSpanningTree::new().min_samples(min_samples).run_on(bvh))?;
+        let options = MinimumSpanningTree::new().min_samples(min_samples).alpha(alpha);
+        let found = on_device!(DeviceBvh, &tree, bvh => options.run_on(bvh))?;
         let (ends, weights) = (found.ends()?, found.weights()?);
         weights.wait()?;
         let n_edges = weights.len();

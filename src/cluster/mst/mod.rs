@@ -115,16 +115,18 @@ impl MinimumSpanningTree {
             if n > bvh.len() && n > 1 {
                 return Err(Error::parameter_must(name, n as f64, "at most the number of points"));
             }
-            if !(self.alpha > 0.0 && (self.alpha * self.alpha).is_normal()) {
-                return Err(Error::parameter_must(
-                    "alpha",
-                    self.alpha,
-                    "positive, with a square in the normal range of f64",
-                ));
-            }
+            check_alpha(self.alpha)?;
             Ok(SpanningTree { n_points: bvh.len(), edges: edges(bvh, self.min_samples, self.alpha)? })
         })
     }
+}
+
+/// Checks the divisor of distances.
+pub(crate) fn check_alpha(alpha: f64) -> Result<()> {
+    if alpha > 0.0 && (alpha * alpha).is_normal() {
+        return Ok(());
+    }
+    Err(Error::parameter_must("alpha", alpha, "positive, with a square in the normal range of f64"))
 }
 
 /// Finds the Euclidean minimum spanning tree of points in open space.

@@ -9,6 +9,7 @@ pub(super) mod atomic_min;
 pub(super) mod radix_sort;
 pub(super) mod reduce;
 pub(super) mod rounding;
+pub(super) mod scaling;
 pub(super) mod scan;
 pub(super) mod scatter;
 pub(super) mod warp;

@@ -35,10 +35,10 @@ pub(in crate::gpu) fn rounds_well<R: Runtime>(client: &ComputeClient<R>, device:
 }
 
 /// Cached properties of devices.
-type Known<T> = Mutex<Vec<(Device, T)>>;
+pub(in crate::gpu) type Known<T> = Mutex<Vec<(Device, T)>>;
 
 /// Returns the cached property of a device, computed by `find` at the first call.
-fn once<T: Copy>(known: &Known<T>, device: Device, find: impl FnOnce() -> Result<T>) -> Result<T> {
+pub(in crate::gpu) fn once<T: Copy>(known: &Known<T>, device: Device, find: impl FnOnce() -> Result<T>) -> Result<T> {
     let all = || known.lock().unwrap_or_else(PoisonError::into_inner);
     if let Some(&(_, found)) = all().iter().find(|(other, _)| *other == device) {
         return Ok(found);

@@ -34,7 +34,7 @@ use crate::gpu::primitives::rounding::rounds_well;
 
 /// An HDBSCAN* finder for points on a device: set the options, then call [`Hdbscan::run`]. The GPU version of
 /// [`crate::Hdbscan`], with the same meaning of options. Points are in a periodic box if they were uploaded with one.
-/// Edges of equal weight are removed together ([`Ties::Together`]), and alpha is 1.
+/// Edges of equal weight are removed together ([`Ties::Together`]).
 ///
 /// ```no_run
 /// use ropewalk::gpu::{Device, Hdbscan, Points};
@@ -98,6 +98,13 @@ impl Hdbscan {
         Self { options: self.options.allow_single_cluster(allow) }
     }
 
+    /// Sets the divisor of pair distances, but not of core distances. It must be positive and finite. Default: 1. See
+    /// [`crate::Hdbscan::alpha`].
+    #[must_use]
+    pub fn alpha(self, alpha: f64) -> Self {
+        Self { options: self.options.alpha(alpha) }
+    }
+
     /// Finds the clusters of `points`. The result is exact, and the same in every run.
     ///
     /// Memory besides the spanning tree: 24 bytes per point for the result, and up to 90 while it runs.
@@ -105,7 +112,7 @@ impl Hdbscan {
     /// # Errors
     /// Returns an error if:
     /// - an option is invalid, as in [`crate::Hdbscan::run`];
-    /// - the options are [`Ties::Sequential`] or an alpha other than 1, which a device does not support;
+    /// - the options are [`Ties::Sequential`], which a device does not support;
     /// - there are more than 65 samples, or 2^31 or more points;
     /// - the device fails.
     pub fn run<S: Coordinate, const D: usize>(&self, points: &Points<S, D>) -> Result<HdbscanClusters> {
@@ -119,12 +126,12 @@ impl Hdbscan {
     /// Those of [`Hdbscan::run`].
     pub fn run_on<S: Coordinate, const D: usize>(&self, bvh: &Bvh<S, D>) -> Result<HdbscanClusters> {
         self.check()?;
-        let tree = MinimumSpanningTree::new().min_samples(self.options.samples(bvh.len())).run_on(bvh)?;
-        self.run_on_spanning_tree(&tree)
+        let tree = MinimumSpanningTree::new().min_samples(self.options.samples(bvh.len())).alpha(self.options.alpha);
+        self.run_on_spanning_tree(&tree.run_on(bvh)?)
     }
 
-    /// Finds the clusters of a spanning tree, for any edge weights; `min_samples` is not used. Further runs with other
-    /// options therefore cost a fraction of the first run.
+    /// Finds the clusters of a spanning tree, for any edge weights; `min_samples` and alpha are not used. Further runs
+    /// with other options therefore cost a fraction of the first run.
     ///
     /// # Errors
     /// Those of [`Hdbscan::run`] for the options.
@@ -145,13 +152,9 @@ impl Hdbscan {
 
     fn check(&self) -> Result<()> {
         self.options.check()?;
-        let refuse = |name, value, must| Err(Error::parameter_must(name, value, must));
         if self.options.ties != Ties::Together {
             let sentence = "Ties::Sequential is not supported on a device; use Ties::Together";
             return Err(Error::new(ErrorKind::Unsupported, sentence));
-        }
-        if self.options.alpha != 1.0 {
-            return refuse("alpha", self.options.alpha, "1 on a device");
         }
         Ok(())
     }

@@ -15,6 +15,10 @@
 //!
 //! Cost: at first some 150 bytes per point, then some 100. Source: Prokopenko, Sao and Lebrun-Grandié 2022
 //! (single-tree Boruvka).
+//!
+//! With alpha, max(core, d / alpha) = max(alpha core, d) / alpha. As on the CPU, squared core distances are multiplied
+//! by the square of alpha, and final squared weights are divided by it, with one rounding each. Different weights may
+//! have equal quotients, so edges are sorted after the division.
 
 #![allow(unsafe_code)] // A kernel without bounds checks.
 
@@ -31,6 +35,7 @@ use crate::gpu::cluster::mst::merge_components::{ComponentEdges, Edges};
 use crate::gpu::cluster::mst::search::{ComponentsLaunch, search};
 use crate::gpu::cluster::mst::sort::sort_edges;
 use crate::gpu::cluster::mst::uniform::uniform;
+use crate::gpu::primitives::scaling::{Scaling, scale};
 use crate::gpu::primitives::scatter::invert;
 use crate::gpu::primitives::warp::Warp;
 use crate::gpu::search::nearest::{LimitsLaunch, RowOrder};
@@ -46,18 +51,21 @@ const MOST_LISTED: usize = 16;
 const LARGE: usize = 4;
 
 /// The edges of the minimum spanning tree, in order. `min_samples` must not exceed the number of points, or the limit
-/// of `nearest_neighbors`.
+/// of `nearest_neighbors`. `alpha` must be valid (`check_alpha`).
 ///
 /// Errors: a component without an edge to another, which is impossible for any input; a failing device.
 pub(super) fn edges<R: Runtime, S: Coordinate, const D: usize>(
     client: &ComputeClient<R>,
     bvh: &Bvh<S, D>,
     min_samples: usize,
+    alpha: f64,
 ) -> Result<Edges> {
     let n = bvh.len();
     let Some(nodes) = bvh.nodes.as_ref().filter(|_| n > 1) else { return Ok(Edges::new(client, 0)) };
-    let rounds = Rounds::new(client, bvh, nodes, min_samples)?;
-    let found = Edges::new(client, n - 1);
+    let alpha2 = alpha * alpha;
+    let mut rounds = Rounds::new(client, bvh, nodes, min_samples)?;
+    rounds.core2 = scale(client, bvh.device, rounds.core2, alpha2, Scaling::Multiply)?;
+    let mut found = Edges::new(client, n - 1);
     // The size of each component.
     let mut components = Buffer::<u32>::filled(client, n, 1);
     while components.len() > 1 {
@@ -71,6 +79,7 @@ pub(super) fn edges<R: Runtime, S: Coordinate, const D: usize>(
         }
         components = left;
     }
+    found.weight2 = scale(client, bvh.device, found.weight2, alpha2, Scaling::Divide)?;
     sort_edges(client, &found)
 }
 

@@ -36,7 +36,7 @@ pub(super) struct Samples {
     /// The positions of each point's nearest neighbours, nearest first, and the squared distance of the last of them.
     pub listed: Array<u32>,
     pub last2: Array<f64>,
-    /// Squared core distances, for mutual reachability.
+    /// Squared core distances times the square of alpha, for mutual reachability.
     pub core2: Array<f64>,
 }
 

@@ -23,6 +23,7 @@ mod uniform;
 use cubecl::prelude::*;
 
 use crate::cluster::Edge;
+use crate::cluster::mst::check_alpha;
 use crate::error::{Error, Result};
 use crate::gpu::buffer::{Buffer, THREADS_PER_BLOCK, blocks_for, wait};
 use crate::gpu::bvh::{Bvh, Coordinate, Points};
@@ -46,11 +47,12 @@ use crate::gpu::search::nearest::MAX_K_PER_SEARCH;
 #[derive(Clone, Debug, PartialEq)]
 pub struct MinimumSpanningTree {
     min_samples: usize,
+    alpha: f64,
 }
 
 impl Default for MinimumSpanningTree {
     fn default() -> Self {
-        Self { min_samples: 1 }
+        Self { min_samples: 1, alpha: 1.0 }
     }
 }
 
@@ -68,6 +70,16 @@ impl MinimumSpanningTree {
         self
     }
 
+    /// Sets the divisor of pair distances, but not of core distances: w(i, j) = max(core(i), core(j), d(i, j) / alpha).
+    /// Default: 1. See [`crate::MinimumSpanningTree::alpha`].
+    ///
+    /// Searches visit the points within alpha times a core distance, so that a large alpha takes longer.
+    #[must_use]
+    pub fn alpha(mut self, alpha: impl Into<f64>) -> Self {
+        self.alpha = alpha.into();
+        self
+    }
+
     /// Computes the minimum spanning tree of the points. The result is exact, and the same in every run.
     ///
     /// Memory besides the tree and the result: some 150 bytes per point. By mutual reachability 8 bytes more per
@@ -76,6 +88,7 @@ impl MinimumSpanningTree {
     /// # Errors
     /// Returns an error if:
     /// - `min_samples` is 0, more than the number of points, or more than 65;
+    /// - `alpha` is not positive, or its square is not a normal number;
     /// - the lists hold more than 2^32 - 1 neighbours in all;
     /// - the device fails.
     pub fn run<S: Coordinate, const D: usize>(&self, points: &Points<S, D>) -> Result<SpanningTree> {
@@ -98,8 +111,9 @@ impl MinimumSpanningTree {
         if n > MAX_K_PER_SEARCH + 1 {
             return refuse("at most 65 on a device");
         }
+        check_alpha(self.alpha)?;
         on!(bvh.device, client => {
-            let edges = edges(client, bvh, n)?;
+            let edges = edges(client, bvh, n, self.alpha)?;
             Ok(SpanningTree {
                 device: bvh.device,
                 n_points: bvh.len(),
