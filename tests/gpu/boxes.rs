@@ -52,6 +52,15 @@ fn spheres<S: Coordinate, const D: usize>(random: &mut Random, boxes: &[Aabb<S, 
     (0..n).map(sphere).collect()
 }
 
+/// More neighbours than one search finds.
+fn compare_many_neighbors<S: Coordinate, const D: usize>(boxes: &[Aabb<S, D>]) {
+    let (theirs, ours) = (Bvh::build(boxes).unwrap(), BoxBvh::build(boxes, device()).unwrap());
+    for wanted in [Nearest::new(130), Nearest::new(70).within(2.0)] {
+        let found = ours.nearest_all(&boxes[..60], wanted).unwrap().read().unwrap();
+        assert_eq!(found, theirs.nearest_all(&boxes[..60], wanted), "{wanted:?}");
+    }
+}
+
 /// Compares nodes, order and the results of queries with those of the CPU.
 fn compare<S: Coordinate, const D: usize>(boxes: &[Aabb<S, D>], random: &mut Random, name: &str) {
     let spheres = spheres(random, boxes, 60);
@@ -90,7 +99,6 @@ fn compare<S: Coordinate, const D: usize>(boxes: &[Aabb<S, D>], random: &mut Ran
                 Nearest::new(1),
                 Nearest::new(5).excluding_self(),
                 Nearest::new(5).excluding(3).within(0.5),
-                Nearest::new(70).within(2.0),
                 Nearest::new(2).within(-1.0),
             ] {
                 let found = ours.nearest_all(&points, wanted).unwrap().read().unwrap();
@@ -109,6 +117,7 @@ fn trees_and_queries() {
         compare(&boxes::<f32, 3>(&mut random, n, 0.0), &mut random, "any boxes");
         compare(&boxes::<f64, 2>(&mut random, n, 0.5), &mut random, "boxes on a grid");
     }
+    compare_many_neighbors(&boxes::<f64, 1>(&mut random, 900, 0.0));
 }
 
 #[test]
@@ -122,6 +131,7 @@ fn wide_trees_and_queries() {
         compare(&boxes::<f32, 5>(&mut random, n, grid), &mut random, "wide");
     }
     compare(&boxes::<f64, 10>(&mut random, 900, 0.0), &mut random, "wide");
+    compare_many_neighbors(&boxes::<f32, 3>(&mut random, 900, 0.5));
 }
 
 /// Integer coordinates, where every decision is exact, against all pairs.

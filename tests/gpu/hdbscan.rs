@@ -182,7 +182,8 @@ fn halos() {
 const ALPHAS: [f64; 5] = [0.5, 0.7, 1.0, 1.3, 4.0];
 
 #[test]
-fn alpha_of_clouds() {
+#[ignore = "wide"]
+fn wide_alpha_of_clouds() {
     for cloud in clouds::small::<f32, 2>() {
         for alpha in ALPHAS {
             for (min_samples, side) in [(1, None), (5, Some(cloud.side))] {

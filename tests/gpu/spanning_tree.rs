@@ -108,7 +108,8 @@ fn alpha_in_f32() {
 }
 
 #[test]
-fn alpha_in_f64() {
+#[ignore = "wide"]
+fn wide_alpha_in_f64() {
     for cloud in clouds::small::<f64, 2>() {
         compare_alphas(cloud.name, &cloud.points, &[1], &ALPHAS, Some(cloud.side));
     }
