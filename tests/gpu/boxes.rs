@@ -177,14 +177,22 @@ fn whole_numbers() {
     }
 }
 
-/// Shapes are stored by their boxes. Too many equal centres are left to the CPU.
+/// Shapes are stored by their boxes, and points as boxes without extent. Too many equal centres are left to the CPU.
 #[test]
-fn shapes_and_equal_centres() {
+fn shapes_points_and_equal_centres() {
     let triangles = [0.0, 5.0].map(|x| Triangle::new([x, 0.0, 0.0], [x + 1.0, 0.0, 0.0], [x, 1.0, 1.0f32]));
     let bvh = BoxBvh::build(&triangles, device()).unwrap();
     assert_eq!(bvh.bounds(), triangles[0].bounds().union(&triangles[1].bounds()));
     assert_eq!(bvh.origin(), Origin::LeadingBits);
     assert_eq!(bvh.query_all(&[[5.5f32, 0.5, 0.5]]).unwrap().read().unwrap().of(0), [1]);
+
+    let points: Vec<[f32; 2]> = (0..900).map(|i| [(i * 7 % 30) as f32, (i / 30) as f32]).collect();
+    let theirs = Bvh::build(&points).unwrap();
+    let asked: Vec<Aabb<f32, 2>> = points.iter().map(|&at| Aabb::new(at, at.map(|x| x + 2.5))).collect();
+    for ours in [BoxBvh::build(&points, device()).unwrap(), BoxBvh::upload(&theirs, device()).unwrap()] {
+        assert_eq!(ours.nearest_all(&asked, 4).unwrap().read().unwrap(), theirs.nearest_all(&asked, 4));
+        assert_eq!(ours.read().unwrap().nodes(), theirs.nodes());
+    }
 
     let nested: Vec<Aabb<f64, 2>> = (0..200).map(|i| Aabb::new([-f64::from(i); 2], [f64::from(i); 2])).collect();
     let bvh = BoxBvh::build(&nested, device()).unwrap();

@@ -28,7 +28,8 @@ impl<S: Scalar, const D: usize> Bvh<S, D> {
     /// | `primitives` | `unsigned_int` | the number of primitives in the subtree |
     ///
     /// Coordinates are in the units of the tree, of type `float` or `double`, and are read back exactly. In a periodic
-    /// box they are the wrapped coordinates. An empty tree gives a file without cells. Equal trees give equal text.
+    /// box they are the wrapped coordinates. An empty tree gives a file without cells. Trees of equal bits give
+    /// equal text.
     ///
     /// In ParaView, choose the representation *Wireframe*. The filter *Threshold* on `depth` or `leaf` selects one
     /// level or the leaves.

@@ -40,7 +40,7 @@ impl Hdbscan {
     /// # Errors
     /// - `min_cluster_size` below 2; `min_samples` of 0 or of more than the number of points.
     /// - An epsilon that is NaN or negative; a `max_cluster_size` of 0.
-    /// - An alpha that is not positive and finite.
+    /// - An alpha that is not positive, or whose square is not a normal number of `f64`.
     /// - A box or points that [`Bvh::build`] rejects, for example points with a coordinate that is NaN or infinite.
     pub fn run<T: Bounded<S, D>, S: Scalar, const D: usize>(&self, points: &[T]) -> Result<HdbscanClusters> {
         guarded(|| {

@@ -1,9 +1,11 @@
 //! A tree of boxes on a device.
 //!
-//! In: boxes, or primitives with a box. Out: a tree whose nodes are bit-identical to the CPU's. The boxes are sorted by
+//! In: boxes, or primitives with a box. Out: a tree whose nodes equal the CPU's. The boxes are sorted by
 //! the Morton codes of their centres, with the steps of a tree of points; boxes of nodes contain whole primitives.
 //! `search::box_queries` walks the tree.
 //! Cost: that of a tree of points, and a copy of the corners in tree order.
+
+use std::ops::Range;
 
 use cubecl::prelude::*;
 
@@ -14,11 +16,12 @@ use crate::gpu::buffer::{Buffer, THREADS_PER_BLOCK, blocks_for, check_allocation
 use crate::gpu::bvh::check_elements::check_elements;
 use crate::gpu::bvh::hierarchy::hierarchy;
 use crate::gpu::bvh::ropes::{Nodes, nodes};
-use crate::gpu::bvh::{Coordinate, Origin, SortedLeaves, host_axes, smallest, sort_points};
+use crate::gpu::bvh::{Coordinate, Origin, SortedLeaves, TASK, host_axes, smallest, sort_points};
 use crate::gpu::device::{Device, on};
 use crate::gpu::errors;
 use crate::gpu::primitives::gather::{Layout, gather};
 use crate::gpu::primitives::rounding::check_distances;
+use crate::parallel::map_tasks;
 
 /// A bounding volume hierarchy over boxes of 1 to 10 dimensions, on a device: the GPU counterpart of [`crate::Bvh`]
 /// over boxes, with identical nodes.
@@ -90,7 +93,15 @@ impl<S: Coordinate, const D: usize> BoxBvh<S, D> {
         let n = boxes.len();
         on!(device, client => {
             check_allocation(client, n as u128 * (2 * D * size_of::<S>()).max(8) as u128)?;
-            check_distances::<_, S>(client, device, || smallest(placed.as_flattened().as_flattened()))?;
+            check_distances::<_, S>(client, device, || {
+                let part = |range: Range<usize>| {
+                    let centers = placed[range.clone()].iter().map(|&[lo, hi]| Aabb::new(lo, hi).center());
+                    let centers: Vec<[S; D]> = centers.collect();
+                    let corners = placed[range].as_flattened().as_flattened();
+                    smallest(corners.iter().chain(centers.as_flattened()))
+                };
+                map_tasks(n, TASK, &part).into_iter().fold(f64::INFINITY, f64::min)
+            })?;
             if n == 0 {
                 let (corners, order) = (Buffer::new(client, 0), Buffer::new(client, 0));
                 return Ok(Self { device, space, nodes: None, corners, order, bounds, origin: Origin::Empty });
@@ -119,13 +130,14 @@ impl<S: Coordinate, const D: usize> BoxBvh<S, D> {
         })
     }
 
-    /// Copies a tree of boxes or points from the host to a device.
+    /// Copies a tree of boxes or points from the host to a device. Points become boxes without extent.
     ///
     /// # Errors
     /// Those of [`BoxBvh::build`].
     pub fn upload(bvh: &crate::Bvh<S, D>, device: Device) -> Result<Self> {
         check_elements(bvh.len(), 2 * D)?;
         on!(device, client => {
+            check_allocation(client, bvh.len() as u128 * (2 * D * size_of::<S>()).max(8) as u128)?;
             let (lo, hi) = bvh.corners();
             let coordinates = || lo.iter().chain(hi.unwrap_or(lo)).flat_map(|axis| &axis[..bvh.len()]);
             check_distances::<_, S>(client, device, || smallest(coordinates()))?;
@@ -186,7 +198,7 @@ impl<S: Coordinate, const D: usize> BoxBvh<S, D> {
         self.origin
     }
 
-    /// Copies the tree to the host and checks it with [`crate::Bvh::validate`].
+    /// Copies the tree to the host, as a tree of boxes, and checks it with [`crate::Bvh::validate`].
     ///
     /// # Errors
     /// If the device fails, or the copied tree is invalid.

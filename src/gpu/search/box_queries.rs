@@ -102,8 +102,8 @@ impl<S: Coordinate, const D: usize> BoxBvh<S, D> {
     ///
     /// The lists equal those of [`crate::Bvh::query_all`], entry for entry, in the order of the tree. Queries are
     /// spheres, boxes or points. A sphere with a negative or NaN radius, or with a centre that is not finite, has no
-    /// hits. A box with a lower corner above its upper one has no hits either. In a periodic box, centres and corners
-    /// may be anywhere.
+    /// hits. A box with a lower corner above its upper one, or with a NaN, has no hits either. In a periodic box,
+    /// centres and corners may be anywhere.
     ///
     /// ```no_run
     /// use ropewalk::Aabb;
@@ -119,11 +119,14 @@ impl<S: Coordinate, const D: usize> BoxBvh<S, D> {
     ///
     /// # Errors
     /// - There are more than 2^32 - 1 entries in total, or more than a buffer of the device can hold.
+    /// - There are too many queries: they have D + 1 numbers per sphere and 1 + 2 D per box (1 + 6 D in a periodic
+    ///   box), which also must be at most 2^32 - 1 and fit in a buffer.
     /// - The device fails.
     ///
     /// # Cost
     /// Two walks: boxes are counted by the first and listed by the second. Memory: 4 bytes per entry and 4 per query.
-    /// While it runs, by the sizes of buffers, some 130 bytes more per sphere or box in three dimensions.
+    /// While it runs, by the sizes of buffers in three dimensions: 80 bytes more per sphere, 130 per box, and 320 per box
+    /// in a periodic box; on the host 8 bytes per number.
     pub fn query_all<Q: Query<S, D>>(&self, queries: &[Q]) -> Result<Csr> {
         on!(self.device, client => {
             let offsets = Buffer::<u32>::filled(client, queries.len() + 1, 0);
@@ -142,7 +145,7 @@ impl<S: Coordinate, const D: usize> BoxBvh<S, D> {
     /// Queries are those of [`BoxBvh::query_all`].
     ///
     /// # Errors
-    /// If the device fails.
+    /// There are too many queries, as for [`BoxBvh::query_all`]; the device fails.
     ///
     /// # Cost
     /// Memory: 4 bytes per query; while it runs, as [`BoxBvh::query_all`].

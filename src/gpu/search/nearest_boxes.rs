@@ -39,8 +39,9 @@ struct NearestSpec {
 struct NearestQueries {
     /// The lower and the upper corner of each query, after 1, or 0 for a query without neighbours.
     rows: Array<f64>,
-    /// The index of each query in the caller's slice, and of each stored box.
+    /// The index of each query in the caller's slice.
     queries: Array<u32>,
+    /// The index of each stored box.
     order: Array<u32>,
     /// The squared radius; negative if nothing is within.
     radius2: Array<f64>,
@@ -81,7 +82,8 @@ impl<S: Coordinate, const D: usize> BoxBvh<S, D> {
     /// ```
     ///
     /// # Errors
-    /// - There are more than 2^32 - 1 neighbours in total, or more than a buffer of the device can hold.
+    /// - There are more than 2^32 - 1 neighbours, or numbers of queries (1 + 2 D for each), in total, or more than a
+    ///   buffer of the device can hold.
     /// - The device fails.
     ///
     /// # Cost

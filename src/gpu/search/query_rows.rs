@@ -8,8 +8,9 @@ use cubecl::prelude::*;
 
 use crate::error::Result;
 use crate::geometry::{Aabb, Space, Sphere};
-use crate::gpu::buffer::Buffer;
+use crate::gpu::buffer::{Buffer, check_allocation};
 use crate::gpu::bvh::Coordinate;
+use crate::gpu::errors;
 use crate::gpu::primitives::gather::{Layout, gather};
 use crate::gpu::search::query_points::{QueryPoints, wrap_all};
 use crate::parallel::{fill, map};
@@ -74,6 +75,8 @@ pub(super) struct SortedRows {
 impl SortedRows {
     /// Copies `n` queries, at least one, to the device. `write` fills the row of a query, and `middle` returns a point
     /// of it.
+    ///
+    /// Errors: more numbers than kernels can index, or than a buffer of the device can hold.
     pub fn new<R: Runtime, S: Coordinate, const D: usize>(
         client: &ComputeClient<R>,
         space: &Space<D>,
@@ -82,6 +85,11 @@ impl SortedRows {
         write: &(dyn Fn(usize, &mut [f64]) + Sync),
         middle: &(dyn Fn(usize) -> [S; D] + Sync),
     ) -> Result<Self> {
+        let numbers = n as u128 * width as u128;
+        if numbers > u128::from(u32::MAX) {
+            return Err(errors::too_many_values(numbers, "numbers of queries"));
+        }
+        check_allocation(client, 8 * numbers)?;
         let mut rows = vec![0.0; n * width];
         fill(&mut rows, width * TASK, &|range, rows| {
             for (at, row) in rows.chunks_mut(width).enumerate() {

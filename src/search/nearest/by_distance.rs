@@ -16,13 +16,10 @@ use crate::geometry::{Aabb, Bounded, Scalar};
 use crate::memory::append;
 use crate::precompiled::precompiled;
 use crate::search::nearest::nearer_first::LeafVisitor;
+use crate::search::nearest::of_box::{self, Distance2};
 use crate::search::nearest::{ExactHeap, Excluded, Nearest, Neighbor, lists_along_curve};
 use crate::search::radius_test::RadiusTest;
 use crate::simd::{Isa, dispatch};
-
-/// Returns the squared distance of an index, given the squared distance to its box; `None` if the index is not
-/// wanted.
-type Distance2<'a> = &'a mut dyn FnMut(u32, f64) -> Option<f64>;
 
 precompiled! {
     /// Appends the nearest neighbours of a point by the caller's distances, nearest first, ties by index.
@@ -47,14 +44,18 @@ fn search_by_in<S: Scalar, const D: usize>(
     // The caller's function may start a search, too, which then finds no kept heap.
     let mut best = ExactHeap::take_kept();
     best.reset(options);
-    let of = tree.space().wrap_box(*of);
-    let scale = tree.scale_for_neighborhood(&of, &best);
-    dispatch!(isa => {
-        let test = RadiusTest::<S, D, true>::scaled(tree, 0.0, scale);
-        let limit = test.limit(best.limit());
-        let mut search = ByDistance { tree, test: &test, of, excluded, distance2, best: &mut best, limit };
-        tree.search_downwards::<_, true, DEPTH>(isa, &test, &of, &mut search);
-    });
+    if of_box::is_needed(tree, of) {
+        of_box::search_of_box(tree, of, excluded, distance2, &mut best);
+    } else {
+        let of = tree.space().wrap_box(*of);
+        let scale = tree.scale_for_neighborhood(&of, &best);
+        dispatch!(isa => {
+            let test = RadiusTest::<S, D, true>::scaled(tree, 0.0, scale);
+            let limit = test.limit(best.limit());
+            let mut search = ByDistance { tree, test: &test, of, excluded, distance2, best: &mut best, limit };
+            tree.search_downwards::<_, true, DEPTH>(isa, &test, &of, &mut search);
+        });
+    }
     best.sort();
     append(found, best.neighbors());
     best.keep();

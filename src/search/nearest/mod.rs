@@ -18,6 +18,7 @@ mod exact_heap;
 mod kth_distance;
 mod nearer_first;
 mod neighbor;
+mod of_box;
 mod options;
 mod top_down;
 

@@ -17,6 +17,7 @@ use crate::search::nearest::closest::Closest;
 use crate::search::nearest::exact_heap::ExactHeap;
 use crate::search::nearest::nearer_first::{LeafVisitor, SHALLOW};
 use crate::search::nearest::neighbor::Neighbor;
+use crate::search::nearest::of_box;
 use crate::search::nearest::options::Nearest;
 use crate::search::radius_test::RadiusTest;
 use crate::simd::{FALLBACK, Isa, dispatch};
@@ -39,6 +40,14 @@ pub(crate) fn search_in<S: Scalar, const D: usize>(
     // A NaN would compare false with everything, and so be near to everything.
     if tree.is_empty() || !of.is_finite() {
         return;
+    }
+    if of_box::is_needed(tree, of) {
+        let mut best = ExactHeap::take_kept();
+        best.reset(options);
+        of_box::search_of_box(tree, of, excluded, &mut |_, to_box| Some(to_box), &mut best);
+        best.sort();
+        append(found, best.neighbors());
+        return best.keep();
     }
     let approximate = tree.holds_points() && ApproxHeap::holds(options.k);
     if approximate && options.k == 1 && excluded.is_none() {

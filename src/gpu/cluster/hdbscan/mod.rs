@@ -98,7 +98,8 @@ impl Hdbscan {
         Self { options: self.options.allow_single_cluster(allow) }
     }
 
-    /// Sets the divisor of pair distances, but not of core distances. It must be positive and finite. Default: 1. See
+    /// Sets the divisor of pair distances, but not of core distances. It must be positive, and its square
+    /// a normal number of `f64`. Default: 1. See
     /// [`crate::Hdbscan::alpha`].
     #[must_use]
     pub fn alpha(self, alpha: f64) -> Self {

@@ -6,10 +6,10 @@
 //! (8)  -φ = S_near - φ_far(y) ± (E_far(y) + 1e-5 (S_near + S)),   with φ_far, its error E_far and S of equation (5).
 //! ```
 //! Sums are in single precision, a block at a time. Differences of coordinates have the relative precision of `f32`.
-//! If another member is too close for that, the sum is recomputed in `f64`. In other blocks the test is by ρ², and
-//! slightly wider. The relative error is below half of
-//! [`RELATIVE_ERROR`]: 32 additions, a root of a sum, a product. Cost: a pair for each two members of near blocks; 12
-//! bytes per member. Source: as `local_expansion`.
+//! If another member is too close for that, the sum is recomputed in `f64`. For members of other blocks, ρ² decides
+//! this instead of the distance, with a slightly larger limit. The relative error is below half of [`RELATIVE_ERROR`]:
+//! 32 additions, a root of a sum, a product. Cost: a pair for each two members of near blocks; 12 bytes per member.
+//! Source: as `local_expansion`.
 
 #![allow(unsafe_code)] // Measured in benches/LOG.md: hot kernels without bounds checks.
 

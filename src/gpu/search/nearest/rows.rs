@@ -10,13 +10,13 @@ use crate::gpu::errors;
 use crate::gpu::primitives::rounding::roots;
 use crate::search::nearest::Neighbor;
 
-/// The nearest neighbours of each point, on a device. Kernels may still be computing them.
+/// The nearest neighbours of each query, on a device. Kernels may still be computing them.
 #[derive(Clone, Debug)]
 pub struct Neighbors {
     pub(super) device: Device,
     pub(super) n: usize,
     pub(in crate::gpu) k: usize,
-    /// `k` indices per point, in the order of the points as they were given, padded with [`u32::MAX`].
+    /// `k` indices per query, in the order of the queries as they were given, padded with [`u32::MAX`].
     pub(in crate::gpu) indices: Buffer<u32>,
     pub(in crate::gpu) distances2: Buffer<f64>,
 }
@@ -38,7 +38,7 @@ impl Neighbors {
         Ok(Self { device, n, k, indices, distances2 })
     }
 
-    /// Returns the number of lists, one for each point.
+    /// Returns the number of lists, one for each query.
     pub fn len(&self) -> usize {
         self.n
     }
@@ -48,12 +48,13 @@ impl Neighbors {
         self.n == 0
     }
 
-    /// Returns the number of places in each list: the specified `k`, or the number of stored points if that is less.
+    /// Returns the number of places in each list: the specified `k`, or the number of stored primitives if
+    /// that is less.
     pub fn k(&self) -> usize {
         self.k
     }
 
-    /// Returns the indices of the neighbours, [`Neighbors::k`] per point, nearest first. Shorter lists are padded with
+    /// Returns the indices of the neighbours, [`Neighbors::k`] per query, nearest first. Shorter lists are padded with
     /// [`u32::MAX`].
     pub fn indices(&self) -> DeviceVec<u32> {
         DeviceVec { device: self.device, values: self.indices.clone() }
@@ -82,7 +83,7 @@ impl Neighbors {
         on!(self.device, client => wait(client))
     }
 
-    /// Copies the lists to the host, one for each point, in the order of the points as they were given.
+    /// Copies the lists to the host, one for each query, in the order of the queries as they were given.
     ///
     /// # Errors
     /// If the device fails.
