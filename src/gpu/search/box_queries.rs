@@ -119,14 +119,14 @@ impl<S: Coordinate, const D: usize> BoxBvh<S, D> {
     ///
     /// # Errors
     /// - There are more than 2^32 - 1 entries in total, or more than a buffer of the device can hold.
-    /// - There are too many queries: they have D + 1 numbers per sphere and 1 + 2 D per box (1 + 6 D in a periodic
-    ///   box), which also must be at most 2^32 - 1 and fit in a buffer.
+    /// - The queries have more than 2^32 - 1 numbers in total, or more than a buffer can hold: D + 1 per sphere, and
+    ///   1 + 2 D per box or point (1 + 6 D in a periodic box).
     /// - The device fails.
     ///
     /// # Cost
     /// Two walks: boxes are counted by the first and listed by the second. Memory: 4 bytes per entry and 4 per query.
-    /// While it runs, by the sizes of buffers in three dimensions: 80 bytes more per sphere, 130 per box, and 320 per box
-    /// in a periodic box; on the host 8 bytes per number.
+    /// While it runs, by the sizes of buffers in three dimensions, some 80 bytes more per sphere and 130 per box. In a
+    /// periodic box it is 320 per box. The host uses 8 bytes per number of a query.
     pub fn query_all<Q: Query<S, D>>(&self, queries: &[Q]) -> Result<Csr> {
         on!(self.device, client => {
             let offsets = Buffer::<u32>::filled(client, queries.len() + 1, 0);
