@@ -37,7 +37,7 @@ fn spheres<S: Coordinate, const D: usize>(random: &mut Random, boxes: &[Aabb<S, 
     let sphere = |i: usize| {
         let mut center = [S::from_f64(0.0); D];
         for (k, x) in center.iter_mut().enumerate() {
-            *x = if boxes.is_empty() || i % 2 == 0 {
+            *x = if boxes.is_empty() || i.is_multiple_of(2) {
                 S::from_f64(random.unit() * 24.0 - 8.0)
             } else {
                 boxes[i % boxes.len()].hi[k]
