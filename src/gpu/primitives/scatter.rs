@@ -98,8 +98,8 @@ mod tests {
                 for (i, &place) in order.iter().enumerate() {
                     expected[place as usize] = 5 - i as i32;
                 }
-                let words: Vec<u64> =
-                    order.iter().enumerate().map(|(i, &place)| u64::from(place) << 32 | u64::from(5u32.wrapping_sub(i as u32))).collect();
+                let word = |(i, &place): (u32, &u32)| u64::from(place) << 32 | u64::from(5u32.wrapping_sub(i));
+                let words: Vec<u64> = (0..).zip(&order).map(word).collect();
                 for cached in [0, 1000, CACHED] {
                     let found: Buffer<i32> = scatter_beyond(client, Buffer::from_slice(client, &words), cached);
                     assert_eq!(found.read(client)?, expected, "{n} numbers");

@@ -119,8 +119,8 @@ impl<S: Coordinate, const D: usize> BoxBvh<S, D> {
     ///
     /// # Errors
     /// - There are more than 2^32 - 1 entries in total, or more than a buffer of the device can hold.
-    /// - The queries have more than 2^32 - 1 numbers in total, or more than a buffer can hold: D + 1 per sphere, and
-    ///   1 + 2 D per box or point (1 + 6 D in a periodic box).
+    /// - The queries have more than 2^32 - 1 numbers in total, or more than a buffer can hold. A sphere has D + 1, a box
+    ///   or point 1 + 2 D, or 1 + 6 D in a periodic box.
     /// - The device fails.
     ///
     /// # Cost

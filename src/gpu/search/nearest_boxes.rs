@@ -18,7 +18,7 @@ use crate::gpu::bvh::traverse::spec::Tree;
 use crate::gpu::bvh::{BoxBvh, Coordinate};
 use crate::gpu::device::on;
 use crate::gpu::metric::{corners, exact_boxes_distance2};
-use crate::gpu::search::nearest::{MAX_K_PER_SEARCH, Neighbors};
+use crate::gpu::search::nearest::{MAX_K_PER_SEARCH, Neighbors, insert};
 use crate::gpu::search::query_rows::{SortedRows, write_extent};
 use crate::search::nearest::{Excluded, Nearest};
 
@@ -270,18 +270,7 @@ fn push_leaf<F: Float>(
         let (last, last_of) = (heap.distances2[comptime!(k - 1)], heap.indices[comptime!(k - 1)]);
         is_nearer = is_nearer && (d2 < last || (d2 == last && index < last_of));
         if is_nearer {
-            // Boxes farther than the new one move by one place.
-            let mut value = d2 + f64::new(0.0);
-            let mut value_of = index + 0;
-            #[unroll]
-            for place in 0..k {
-                let (held, held_of) = (heap.distances2[place], heap.indices[place]);
-                let goes_here = value < held || (value == held && value_of < held_of);
-                heap.distances2[place] = select(goes_here, value, held);
-                heap.indices[place] = select(goes_here, value_of, held_of);
-                value = select(goes_here, held, value);
-                value_of = select(goes_here, held_of, value_of);
-            }
+            insert(&mut heap.distances2, &mut heap.indices, d2, index, k);
         }
     }
 }

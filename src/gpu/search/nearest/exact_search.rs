@@ -18,6 +18,7 @@ use crate::gpu::metric::{corners, distance2, exact_distance2, min_distance2};
 use crate::gpu::primitives::bits::Bits;
 use crate::gpu::search::nearest::arguments::{KnnSpec, NeighborRows, Search};
 use crate::gpu::search::nearest::exact_walk::nearest_leaf;
+use crate::gpu::search::nearest::insertion::insert;
 use crate::gpu::search::nearest::limits::Limits;
 
 /// The points in tree order that are compared first for a stored query: the aligned block of this size around it.
@@ -200,18 +201,7 @@ fn push<F: Float>(
         let (last, last_of) = (heap.distances2[comptime!(k - 1)], heap.indices[comptime!(k - 1)]);
         is_nearer = is_nearer && (d2 < last || (d2 == last && index < last_of));
         if is_nearer {
-            // Points farther than the new one move by one place.
-            let mut value = d2 + f64::new(0.0);
-            let mut value_of = index + 0;
-            #[unroll]
-            for place in 0..k {
-                let (held, held_of) = (heap.distances2[place], heap.indices[place]);
-                let goes_here = value < held || (value == held && value_of < held_of);
-                heap.distances2[place] = select(goes_here, value, held);
-                heap.indices[place] = select(goes_here, value_of, held_of);
-                value = select(goes_here, held, value);
-                value_of = select(goes_here, held_of, value_of);
-            }
+            insert(&mut heap.distances2, &mut heap.indices, d2, index, k);
         }
     }
     heap.limit[0] = heap.first_limit.min(widened::<F>(heap.distances2[comptime!(k - 1)], &search.limits));
