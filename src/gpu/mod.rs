@@ -95,6 +95,8 @@ mod cuda_compiler;
 mod device;
 mod device_vec;
 mod errors;
+#[cfg_attr(not(test), allow(dead_code))] // No kernel uses it yet.
+mod geometry;
 mod halo;
 #[cfg(feature = "cuda")]
 mod interop;

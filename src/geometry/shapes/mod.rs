@@ -83,21 +83,21 @@ macro_rules! for_each_shape {
     };
 }
 
-mod closest;
+pub(crate) mod closest;
 mod closest_on_ellipsoid;
 mod convex;
-mod core;
+pub(crate) mod core;
 mod ellipsoid;
-mod frame;
-mod kdop;
+pub(crate) mod frame;
+pub(crate) mod kdop;
 mod minimum_norm;
 mod obb;
-mod pairs;
-mod polytope;
+pub(crate) mod pairs;
+pub(crate) mod polytope;
 mod query;
 mod ray_interval;
 mod segment;
-mod slabs;
+pub(crate) mod slabs;
 mod stored;
 mod triangle;
 mod vector;

@@ -24,13 +24,13 @@ pub struct Polytope {
     faces: &'static [[usize; 3]],
 }
 
-const TRIANGLE: [[usize; 2]; 3] = [[0, 1], [1, 2], [2, 0]];
-const TETRAHEDRON: [[usize; 2]; 6] = [[0, 1], [1, 2], [2, 0], [0, 3], [1, 3], [2, 3]];
+pub const TRIANGLE: [[usize; 2]; 3] = [[0, 1], [1, 2], [2, 0]];
+pub const TETRAHEDRON: [[usize; 2]; 6] = [[0, 1], [1, 2], [2, 0], [0, 3], [1, 3], [2, 3]];
 /// Bit k of a corner's index gives its side along axis k.
-const CUBE: [[usize; 2]; 12] =
+pub const CUBE: [[usize; 2]; 12] =
     [[0, 1], [2, 3], [4, 5], [6, 7], [0, 2], [1, 3], [4, 6], [5, 7], [0, 4], [1, 5], [2, 6], [3, 7]];
-const CUBE_DIRECTIONS: [[usize; 2]; 3] = [[0, 1], [0, 2], [0, 4]];
-const CUBE_FACES: [[usize; 3]; 3] = [[0, 1, 2], [0, 1, 4], [0, 2, 4]];
+pub const CUBE_DIRECTIONS: [[usize; 2]; 3] = [[0, 1], [0, 2], [0, 4]];
+pub const CUBE_FACES: [[usize; 3]; 3] = [[0, 1, 2], [0, 1, 4], [0, 2, 4]];
 const AXES: [[f64; 3]; 3] = [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]];
 
 impl Polytope {
