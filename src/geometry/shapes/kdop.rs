@@ -27,6 +27,18 @@ const EDGES: [[i8; 3]; 9] =
 /// The axes and diagonals of the plane.
 const PLANE: [[i8; 3]; 4] = [[1, 0, 0], [0, 1, 0], [1, 1, 0], [1, -1, 0]];
 
+/// Returns the directions of the planes of k-DOPs with `n` directions in `d` dimensions.
+pub const fn directions_of(d: usize, n: usize) -> &'static [[i8; 3]] {
+    match (d, n) {
+        (3, 3) => EDGES.as_slice().split_at(3).0,
+        (3, 7) => DIRECTIONS.as_slice().split_at(7).0,
+        (3, 9) => &EDGES,
+        (3, 13) => &DIRECTIONS,
+        (2, 4) => &PLANE,
+        _ => panic!("unsupported k-DOP; use 6, 14, 18 or 26 planes in three dimensions, or 8 in two"),
+    }
+}
+
 /// The points between `N` pairs of parallel planes of fixed directions: a bounding volume that is tighter than a box.
 ///
 /// The directions are the axes, and the 4 diagonals of the cube in [`Dop14`], the 6 diagonals of its faces in
@@ -63,14 +75,7 @@ pub type Dop26<S> = Kdop<S, 3, 13>;
 pub type Dop8<S> = Kdop<S, 2, 4>;
 
 impl<S: Scalar, const D: usize, const N: usize> Kdop<S, D, N> {
-    const ROWS: &'static [[i8; 3]] = match (D, N) {
-        (3, 3) => EDGES.as_slice().split_at(3).0,
-        (3, 7) => DIRECTIONS.as_slice().split_at(7).0,
-        (3, 9) => &EDGES,
-        (3, 13) => &DIRECTIONS,
-        (2, 4) => &PLANE,
-        _ => panic!("unsupported k-DOP; use 6, 14, 18 or 26 planes in three dimensions, or 8 in two"),
-    };
+    const ROWS: &'static [[i8; 3]] = directions_of(D, N);
 
     /// The empty k-DOP, the initial value of a union.
     pub const EMPTY: Self = Self { lo: [S::INFINITY; N], hi: [S::NEG_INFINITY; N] };

@@ -100,7 +100,7 @@ mod segment;
 pub(crate) mod slabs;
 mod stored;
 mod triangle;
-mod vector;
+pub(crate) mod vector;
 
 pub use convex::Convex;
 pub use ellipsoid::Ellipsoid;

@@ -1,14 +1,21 @@
 //! Tests of convex shapes in kernels: the GPU counterpart of `geometry::shapes`, with bit-identical results.
 //!
 //! In: rows of numbers, which the host writes from shapes (`solid`). Out: distances from points (`stored`),
-//! intersections (`pairs`).
+//! intersections (`pairs`), and the parts of rays inside shapes (`ray_interval`).
 
 mod closest;
+mod closest_on_ellipsoid;
 mod frame;
+mod interval;
+mod minimum_norm;
+mod orientation;
 mod pairs;
 mod polytope;
+pub(in crate::gpu) mod ray_interval;
+mod slabs;
 mod solid;
 mod stored;
+mod support;
 #[cfg(test)]
 mod tests;
 mod vector;

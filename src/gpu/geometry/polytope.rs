@@ -10,7 +10,7 @@ use cubecl::prelude::*;
 
 use crate::geometry::shapes::closest::FACES;
 use crate::geometry::shapes::polytope::{CUBE, CUBE_DIRECTIONS, CUBE_FACES, TETRAHEDRON, TRIANGLE};
-use crate::gpu::geometry::closest::{self, segments};
+use crate::gpu::geometry::closest::{on_polytope, segments};
 use crate::gpu::geometry::frame::{half, place};
 use crate::gpu::geometry::solid::{CoreKind, SolidSpec};
 use crate::gpu::geometry::vector::{cross, dot, extent, nth, sub, unit, vector_at};
@@ -287,12 +287,12 @@ fn are_separated(p: &Array<f64>, q: &Array<f64>, #[comptime] a: SolidSpec, #[com
 pub(super) fn distance2(p: &Array<f64>, q: &Array<f64>, #[comptime] a: SolidSpec, #[comptime] b: SolidSpec) -> f64 {
     let (of_p, of_q) = (corners_of(p, a), corners_of(q, b));
     let mut least = Array::<f64>::new(1usize);
-    least[0] = closest::distance2(q, &nth(&of_p, 0usize, 3usize), b);
+    least[0] = on_polytope(q, &nth(&of_p, 0usize, 3usize), b);
     for i in 1..comptime!(a.n_corners() as u32) {
-        least[0] = min(least[0], closest::distance2(q, &vector_at(&of_p, 3 * i, 3usize), b));
+        least[0] = min(least[0], on_polytope(q, &vector_at(&of_p, 3 * i, 3usize), b));
     }
     for i in 0..comptime!(b.n_corners() as u32) {
-        least[0] = min(least[0], closest::distance2(p, &vector_at(&of_q, 3 * i, 3usize), a));
+        least[0] = min(least[0], on_polytope(p, &vector_at(&of_q, 3 * i, 3usize), a));
     }
     let (of_a, of_b) = (ends_of_edges(a), ends_of_edges(b));
     for i in 0..comptime!((a.edges().len() * b.edges().len()) as u32) {

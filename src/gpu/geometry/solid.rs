@@ -5,7 +5,7 @@
 //!
 //! | core | numbers |
 //! |---|---|
-//! | point, segment, triangle, tetrahedron | the corners |
+//! | point, segment, triangle, tetrahedron | the corners; after those of a tetrahedron a zero, which the compiler does not know |
 //! | box | the lower corner, the upper corner |
 //! | oriented box, ellipsoid | the centre, the axes, half the length along each axis |
 //! | slabs | the two ends of each interval, the position of the first corner in `corners`, the number of corners |
@@ -57,7 +57,7 @@ impl SolidSpec {
             CoreKind::Point => d,
             CoreKind::Segment | CoreKind::Box => 2 * d,
             CoreKind::Triangle => 3 * d,
-            CoreKind::Tetrahedron => 4 * d,
+            CoreKind::Tetrahedron => 4 * d + 1,
             CoreKind::Oriented | CoreKind::Ellipsoid => d * (d + 2),
             CoreKind::Slabs(directions) => 2 * directions + 2,
         }
@@ -143,6 +143,16 @@ pub(super) fn is_point(rows: &Array<f64>, at: u32, #[comptime] spec: SolidSpec) 
     let mut found = comptime!(spec.kind == CoreKind::Point).runtime();
     if comptime!(spec.kind == CoreKind::Box) {
         found = rows[at as usize] == f64::new(comptime!(POINT as f32));
+    }
+    found
+}
+
+/// Returns `true` if slabs have no corners, and therefore no points; `false` for other cores.
+#[cube]
+pub(super) fn is_empty(core: &Array<f64>, #[comptime] spec: SolidSpec) -> bool {
+    let mut found = false.runtime();
+    if comptime!(matches!(spec.kind, CoreKind::Slabs(_))) {
+        found = core[comptime!(spec.numbers() - 1)] == f64::new(0.0);
     }
     found
 }

@@ -23,10 +23,11 @@ pub(in crate::gpu) fn distance2_to_point(
     let mut found = nan(point[0]);
     if is_proper(rows, at) && is_finite(point, comptime!(spec.d)) {
         let core = core_at(rows, at, spec);
-        found = closest::distance2(&core, point, spec);
+        found = closest::distance2(&core, corners, point, spec);
         if comptime!(spec.has_radius()) {
             found = beyond(found, radius_at(rows, at));
         }
+        found = select(found <= literal(f64::MAX), found, nan(point[0]));
     }
     found
 }

@@ -4,11 +4,16 @@ use cubecl::prelude::*;
 
 use crate::geometry::shapes::core::{Core, Solid};
 use crate::geometry::shapes::frame::Frame;
+use crate::geometry::shapes::kdop::directions_of;
 use crate::geometry::shapes::pairs;
-use crate::geometry::{Convex, Obb, ScalarOps};
+use crate::geometry::shapes::slabs::Slabs;
+use crate::geometry::{
+    Aabb, Capsule, Convex, Dop8, Dop14, Dop26, Ellipsoid, Obb, Ray, ScalarOps, Segment, Sphere, Tetrahedron, Triangle,
+};
 use crate::gpu::Device;
 use crate::gpu::buffer::{Buffer, THREADS_PER_BLOCK, blocks_for};
 use crate::gpu::device::on;
+use crate::gpu::geometry::ray_interval::ray_interval;
 use crate::gpu::geometry::vector::vector_at;
 use crate::gpu::geometry::{CoreKind, SolidSpec, distance2_to_point, intersects, write_solid};
 
@@ -66,6 +71,18 @@ fn measure(
     }
 }
 
+#[cube(launch)]
+fn cast(rows: &Array<f64>, rays: &Array<f64>, found: &mut Array<f64>, n: u32, #[comptime] spec: SolidSpec) {
+    let i = ABSOLUTE_POS as u32;
+    if i < n {
+        let numbers = comptime!(2 * spec.d + 2);
+        let ray = vector_at(rays, i * comptime!(numbers as u32), numbers);
+        let inside = ray_interval(rows, i * comptime!(spec.width() as u32), &ray, spec);
+        found[2 * i as usize] = inside[0];
+        found[2 * i as usize + 1] = inside[1];
+    }
+}
+
 /// A generator of coordinates.
 struct Random {
     state: u64,
@@ -106,6 +123,21 @@ impl Random {
         Frame { center: obb.center(), axes: obb.axes(), half }
     }
 
+    /// Returns slabs around points. Some have an interval reduced to a half, so that others do not touch the k-DOP.
+    fn slabs<const D: usize>(&mut self, directions: &'static [[i8; 3]]) -> Slabs<D> {
+        let points: [[f64; D]; 4] = std::array::from_fn(|_| self.point());
+        let mut slabs = Slabs { directions, ends: [[0.0; 2]; 13] };
+        for (i, row) in directions.iter().enumerate() {
+            let along = points.map(|point| (0..D).map(|k| f64::from(row[k]) * point[k]).sum::<f64>());
+            slabs.ends[i] =
+                along.iter().fold([f64::INFINITY, f64::NEG_INFINITY], |[lo, hi], x| [lo.min(*x), hi.max(*x)]);
+            if self.next() < 0.1 {
+                slabs.ends[i][0] = 0.5 * (slabs.ends[i][0] + slabs.ends[i][1]);
+            }
+        }
+        slabs
+    }
+
     /// Returns a solid of a kind; some are empty, some degenerate.
     fn solid<const D: usize>(&mut self, kind: CoreKind) -> Solid<D> {
         let radius = if self.next() < 0.5 { 0.0 } else { 0.5 * self.coordinate().abs() };
@@ -124,7 +156,7 @@ impl Random {
             }
             CoreKind::Oriented => (Core::Oriented(self.frame()), 0.0),
             CoreKind::Ellipsoid => (Core::Ellipsoid(self.frame()), 0.0),
-            CoreKind::Slabs(_) => (Core::Empty, 0.0),
+            CoreKind::Slabs(n) => (Core::Slabs(Box::new(self.slabs(directions_of(D, n)))), 0.0),
         };
         Solid::new(core, radius, f64::LIMIT)
     }
@@ -212,40 +244,203 @@ fn compare_distances<const D: usize>(kind: CoreKind, n: usize) {
     }
 }
 
+fn compare_rays<const D: usize, T: Convex<f64, D>>(kind: CoreKind, n: usize, shape: impl Fn(&mut Random) -> T) {
+    let device = Device::first().unwrap();
+    let (mut shapes, mut rays) = (vec![], vec![]);
+    for (style, scale) in STYLES {
+        let mut random = Random { state: 9 + style as u64, style, scale };
+        for i in 0..n {
+            shapes.push(shape(&mut random));
+            let (from, mut by) = (random.point::<D>(), random.point::<D>());
+            if i % 4 == 0 {
+                by = std::array::from_fn(|k| if k == i / 4 % D { 1.0 } else { 0.0 });
+            }
+            let ray = Ray::new(from, by);
+            rays.push(if i % 3 == 0 { ray } else { ray.between(4.0 * random.next() - 2.0, 2.0 * random.next()) });
+        }
+    }
+    rays[0].direction = [0.0; D];
+    rays[1].origin[0] = f64::INFINITY;
+    rays[2] = rays[3].between(f64::NEG_INFINITY, f64::INFINITY);
+    let solids: Vec<Solid<D>> = shapes.iter().map(Convex::solid).collect();
+    let rows = Rows::new(kind, &solids);
+    let all = |ray: &Ray<f64, D>| [ray.origin.as_slice(), &ray.direction, &[ray.from, ray.to]].concat();
+    let numbers: Vec<f64> = rays.iter().flat_map(all).collect();
+    let found = on!(device, client => {
+        let found = Buffer::<f64>::filled(client, 2 * rays.len(), 7.0);
+        let up = |numbers: &[f64]| Buffer::from_slice(client, numbers);
+        cast::launch(
+            client,
+            blocks_for(rays.len()),
+            CubeDim::new_1d(THREADS_PER_BLOCK),
+            up(&rows.rows).arg(),
+            up(&numbers).arg(),
+            found.arg(),
+            rays.len() as u32,
+            rows.spec,
+        );
+        found.read(client)
+    })
+    .unwrap();
+    let mut hits = 0;
+    for (i, (shape, ray)) in shapes.iter().zip(&rays).enumerate() {
+        let expected = shape.ray_interval(ray);
+        hits += usize::from(expected.is_some());
+        let own = [found[2 * i], found[2 * i + 1]];
+        assert_eq!((own[0] <= own[1]).then_some(own), expected, "{i}: {:?} {ray:?}", solids[i]);
+    }
+    println!("ray {kind:?} {D}: {hits} of {}", rays.len());
+    assert!(hits > 0 && hits < rays.len());
+}
+
+fn compare_rays_with_all<const D: usize>(n: usize) {
+    compare_rays(CoreKind::Point, n, |random| Sphere::new(random.point::<D>(), random.coordinate().abs()));
+    compare_rays(CoreKind::Segment, n, |random| Segment::new(random.point::<D>(), random.point::<D>()));
+    compare_rays(CoreKind::Segment, n, |random| {
+        let ends: [[f64; D]; 2] = [random.point(), random.point()];
+        Capsule::new(ends[0], ends[1], random.coordinate())
+    });
+    compare_rays(CoreKind::Triangle, n, |random| {
+        Triangle::new(random.point::<D>(), random.point::<D>(), random.point::<D>())
+    });
+    compare_rays(CoreKind::Box, n, |random| {
+        let (a, b): ([f64; D], [f64; D]) = (random.point(), random.point());
+        let hi = if random.next() < 0.2 { a } else { b };
+        Aabb::point(a).union(&Aabb::point(hi))
+    });
+    compare_rays(CoreKind::Oriented, n, |random| {
+        let frame = random.frame::<D>();
+        Obb::new(frame.center, frame.axes, frame.half)
+    });
+    compare_rays(CoreKind::Ellipsoid, n, |random| {
+        let frame = random.frame::<D>();
+        Ellipsoid::new(frame.center, frame.axes, frame.half)
+    });
+}
+
+const POLYTOPES: [CoreKind; 5] =
+    [CoreKind::Segment, CoreKind::Triangle, CoreKind::Box, CoreKind::Oriented, CoreKind::Tetrahedron];
+
 #[test]
 fn distances_from_points() {
-    for kind in [CoreKind::Point, CoreKind::Segment, CoreKind::Triangle, CoreKind::Box, CoreKind::Oriented] {
-        compare_distances::<1>(kind, 100);
-        compare_distances::<2>(kind, 300);
-        compare_distances::<3>(kind, 300);
-        compare_distances::<4>(kind, 100);
+    for kind in [CoreKind::Segment, CoreKind::Triangle, CoreKind::Oriented] {
+        compare_distances::<2>(kind, 100);
     }
-    compare_distances::<10>(CoreKind::Triangle, 50);
+    for kind in [CoreKind::Point, CoreKind::Box, CoreKind::Tetrahedron, CoreKind::Ellipsoid, CoreKind::Slabs(7)] {
+        compare_distances::<3>(kind, 100);
+    }
 }
 
 #[test]
-fn pairs_with_points_and_boxes() {
+#[ignore = "wide"]
+fn wide_distances_from_points() {
     for kind in [CoreKind::Point, CoreKind::Segment, CoreKind::Triangle, CoreKind::Box, CoreKind::Oriented] {
-        compare_pairs::<2>(CoreKind::Point, kind, 300);
-        compare_pairs::<3>(kind, CoreKind::Point, 300);
+        compare_distances::<1>(kind, 300);
+        compare_distances::<2>(kind, 300);
+        compare_distances::<3>(kind, 1000);
+        compare_distances::<4>(kind, 300);
+        compare_distances::<10>(kind, 50);
+    }
+    compare_distances::<3>(CoreKind::Tetrahedron, 2000);
+    compare_distances::<2>(CoreKind::Ellipsoid, 1000);
+    compare_distances::<3>(CoreKind::Ellipsoid, 1000);
+    compare_distances::<4>(CoreKind::Ellipsoid, 300);
+    compare_distances::<2>(CoreKind::Slabs(4), 1000);
+    for n in [7, 9, 13] {
+        compare_distances::<3>(CoreKind::Slabs(n), 500);
+    }
+}
+
+#[test]
+fn intersections() {
+    compare_pairs::<2>(CoreKind::Point, CoreKind::Box, 100);
+    compare_pairs::<2>(CoreKind::Segment, CoreKind::Segment, 100);
+    compare_pairs::<3>(CoreKind::Segment, CoreKind::Triangle, 100);
+    compare_pairs::<3>(CoreKind::Tetrahedron, CoreKind::Oriented, 100);
+    compare_pairs::<3>(CoreKind::Box, CoreKind::Ellipsoid, 100);
+    compare_pairs::<3>(CoreKind::Slabs(7), CoreKind::Triangle, 100);
+}
+
+#[test]
+#[ignore = "wide"]
+fn wide_intersections_with_points() {
+    for kind in POLYTOPES.into_iter().chain([CoreKind::Point, CoreKind::Ellipsoid, CoreKind::Slabs(9)]) {
+        compare_pairs::<3>(CoreKind::Point, kind, 1000);
+        compare_pairs::<3>(kind, CoreKind::Point, 1000);
+    }
+    for kind in [CoreKind::Segment, CoreKind::Triangle, CoreKind::Box, CoreKind::Oriented, CoreKind::Ellipsoid] {
+        compare_pairs::<1>(kind, CoreKind::Point, 300);
+        compare_pairs::<2>(kind, CoreKind::Point, 300);
         compare_pairs::<4>(kind, CoreKind::Point, 300);
     }
-    for kind in [CoreKind::Segment, CoreKind::Triangle, CoreKind::Box, CoreKind::Oriented] {
-        compare_pairs::<2>(CoreKind::Box, kind, 300);
-        compare_pairs::<3>(kind, CoreKind::Box, 300);
-    }
-    compare_pairs::<1>(CoreKind::Box, CoreKind::Box, 300);
-    compare_pairs::<4>(CoreKind::Box, CoreKind::Box, 300);
 }
 
 #[test]
-fn pairs_of_polytopes() {
-    for kind in [CoreKind::Segment, CoreKind::Triangle, CoreKind::Oriented] {
-        for other in [CoreKind::Segment, CoreKind::Triangle, CoreKind::Oriented] {
-            compare_pairs::<3>(kind, other, 300);
+#[ignore = "wide"]
+fn wide_intersections_of_polytopes() {
+    for a in POLYTOPES {
+        for b in POLYTOPES {
+            compare_pairs::<3>(a, b, 500);
+            if a != CoreKind::Tetrahedron && b != CoreKind::Tetrahedron {
+                compare_pairs::<2>(a, b, 500);
+            }
         }
-        compare_pairs::<2>(CoreKind::Segment, kind, 300);
-        compare_pairs::<2>(CoreKind::Oriented, kind, 300);
     }
-    compare_pairs::<4>(CoreKind::Segment, CoreKind::Segment, 300);
+    compare_pairs::<1>(CoreKind::Segment, CoreKind::Box, 300);
+}
+
+#[test]
+#[ignore = "wide"]
+fn wide_intersections_in_four_dimensions() {
+    for kind in [CoreKind::Segment, CoreKind::Triangle, CoreKind::Box, CoreKind::Oriented, CoreKind::Ellipsoid] {
+        compare_pairs::<4>(CoreKind::Segment, kind, 300);
+        compare_pairs::<4>(kind, CoreKind::Box, 300);
+    }
+}
+
+#[test]
+#[ignore = "wide"]
+fn wide_intersections_of_ellipsoids() {
+    for kind in POLYTOPES {
+        compare_pairs::<3>(CoreKind::Ellipsoid, kind, 500);
+        compare_pairs::<3>(kind, CoreKind::Ellipsoid, 100);
+    }
+    compare_pairs::<2>(CoreKind::Ellipsoid, CoreKind::Segment, 500);
+    compare_pairs::<2>(CoreKind::Ellipsoid, CoreKind::Ellipsoid, 500);
+    compare_pairs::<3>(CoreKind::Ellipsoid, CoreKind::Ellipsoid, 500);
+}
+
+#[test]
+#[ignore = "wide"]
+fn wide_intersections_of_slabs() {
+    for kind in POLYTOPES {
+        compare_pairs::<3>(CoreKind::Slabs(7), kind, 300);
+        compare_pairs::<3>(kind, CoreKind::Slabs(13), 300);
+    }
+    compare_pairs::<3>(CoreKind::Slabs(9), CoreKind::Slabs(7), 500);
+    compare_pairs::<3>(CoreKind::Slabs(13), CoreKind::Slabs(13), 500);
+    compare_pairs::<3>(CoreKind::Slabs(9), CoreKind::Ellipsoid, 500);
+    compare_pairs::<2>(CoreKind::Slabs(4), CoreKind::Slabs(4), 500);
+    compare_pairs::<2>(CoreKind::Slabs(4), CoreKind::Triangle, 500);
+}
+
+#[test]
+fn rays() {
+    compare_rays_with_all::<3>(100);
+    compare_rays(CoreKind::Tetrahedron, 100, |random| {
+        let corners: [[f64; 3]; 4] = std::array::from_fn(|_| random.point());
+        Tetrahedron::new(corners)
+    });
+    compare_rays(CoreKind::Slabs(7), 100, |random| Dop14::around(&[random.point(), random.point(), random.point()]));
+}
+
+#[test]
+#[ignore = "wide"]
+fn wide_rays() {
+    compare_rays_with_all::<1>(300);
+    compare_rays_with_all::<2>(1000);
+    compare_rays_with_all::<3>(1000);
+    compare_rays_with_all::<4>(300);
+    compare_rays(CoreKind::Slabs(4), 500, |random| Dop8::around(&[random.point(), random.point(), random.point()]));
+    compare_rays(CoreKind::Slabs(13), 500, |random| Dop26::around(&[random.point(), random.point(), random.point()]));
 }

@@ -202,3 +202,10 @@ pub(super) fn unit(extent: f64) -> f64 {
     let is_none = extent <= f64::new(0.0) || extent > literal(f64::MAX);
     select(is_fair || is_none, one, f64::reinterpret(bits))
 }
+
+/// Returns infinity, for any number. A literal does not compile for CUDA.
+#[cube]
+pub(super) fn infinity(any: f64) -> f64 {
+    let exponent = 0x7ff0_0000_0000_0000u64;
+    f64::reinterpret((u64::reinterpret(any) | exponent) & exponent)
+}

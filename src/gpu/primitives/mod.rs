@@ -4,6 +4,7 @@
 pub(super) mod bits;
 pub(super) mod compact;
 pub(super) mod pointer_jumping;
+pub(super) mod expansion;
 pub(super) mod gather;
 pub(super) mod atomic_min;
 pub(super) mod radix_sort;

@@ -5,51 +5,12 @@
 
 use cubecl::prelude::*;
 
+use crate::gpu::primitives::expansion::{Expansion, STEP, sum_of};
 use crate::gpu::search::mesh::constants::{HUGE, SPLIT, TINY, ZERO_BITS};
 
 /// The maximum number of terms of a sum: 96 from 24 products of three, and two for each of the 72 parts of 18 such
 /// products times a number.
 const TERMS: usize = 96 + 2 * 72;
-/// Parts per loop iteration.
-const STEP: u32 = 12;
-
-/// Returns `x`, XORed with `zero_bits`, which is 0 at run time. This keeps Vulkan's compilers from simplifying
-/// `(a + b) - a` to `b`, and from reassociating sums.
-#[cube]
-fn opaque(x: f64, zero_bits: u64) -> f64 {
-    f64::reinterpret(u64::reinterpret(x) ^ zero_bits)
-}
-
-/// Returns the rounded sum and its rounding error.
-#[cube]
-pub(super) fn two_sum(a: f64, b: f64, zero_bits: u64) -> (f64, f64) {
-    let sum = opaque(a + b, zero_bits);
-    let of_b = opaque(sum - a, zero_bits);
-    let of_a = opaque(sum - of_b, zero_bits);
-    let (rest_a, rest_b) = (opaque(a - of_a, zero_bits), opaque(b - of_b, zero_bits));
-    (sum, opaque(rest_a + rest_b, zero_bits))
-}
-
-/// Splits a number into two halves. `split` is 2^27 + 1, which `f32` cannot represent.
-#[cube]
-fn halves(x: f64, zero_bits: u64, split: f64) -> (f64, f64) {
-    let c = opaque(split * x, zero_bits);
-    let high = opaque(c - opaque(c - x, zero_bits), zero_bits);
-    (high, opaque(x - high, zero_bits))
-}
-
-/// Returns the rounded product and its rounding error.
-#[cube]
-pub(super) fn two_product(a: f64, b: f64, zero_bits: u64, split: f64) -> (f64, f64) {
-    let (a1, a2) = halves(a, zero_bits, split);
-    let (b1, b2) = halves(b, zero_bits, split);
-    let all = opaque(a * b, zero_bits);
-    let first = opaque(all - opaque(a1 * b1, zero_bits), zero_bits);
-    let second = opaque(first - opaque(a2 * b1, zero_bits), zero_bits);
-    let third = opaque(second - opaque(a1 * b2, zero_bits), zero_bits);
-    (all, opaque(opaque(a2 * b2, zero_bits) - third, zero_bits))
-}
-
 /// Returns the next number above or below a number that is not 0.
 #[cube]
 pub(super) fn next(t: f64, #[comptime] is_up: bool) -> f64 {
@@ -60,114 +21,6 @@ pub(super) fn next(t: f64, #[comptime] is_up: bool) -> f64 {
         grows = t < f64::new(0.0);
     }
     f64::reinterpret(select(grows, bits + one, bits - one))
-}
-
-/// An exact sum of terms, which are added in their order.
-#[derive(CubeType)]
-struct Expansion {
-    zero_bits: u64,
-    split: f64,
-    terms: Array<f64>,
-    n_terms: Array<u32>,
-}
-
-#[cube]
-impl Expansion {
-    fn new(zero_bits: u64, split: f64) -> Expansion {
-        let mut n_terms = Array::<u32>::new(1usize);
-        n_terms[0] = 0;
-        Expansion { zero_bits, split, terms: Array::<f64>::new(TERMS), n_terms }
-    }
-
-    fn add(&mut self, x: f64) {
-        self.terms[self.n_terms[0] as usize] = x;
-        self.n_terms[0] = self.n_terms[0] + 1;
-    }
-
-    /// Adds a product of three numbers.
-    fn add_product(&mut self, a: f64, b: f64, c: f64) {
-        let (high, low) = two_product(a, b, self.zero_bits, self.split);
-        self.add_two(high, c);
-        self.add_two(low, c);
-    }
-
-    /// Adds a product of two numbers.
-    fn add_two(&mut self, a: f64, b: f64) {
-        let (high, low) = two_product(a, b, self.zero_bits, self.split);
-        self.add(high);
-        self.add(low);
-    }
-
-    /// Returns the rounded sum. Its sign is that of the largest part.
-    fn value(&self) -> f64 {
-        let mut parts = Array::<f64>::new(comptime!(TERMS + STEP as usize));
-        let len = self.parts(&mut parts);
-        sum_of(&parts, len)
-    }
-
-    /// Computes the sum as parts that do not overlap, the smallest first, and returns their number.
-    ///
-    /// A software driver of Vulkan ends all loops of a thread after 65,535 iterations. The first [`STEP`] parts are
-    /// therefore added without a loop.
-    fn parts(&self, parts: &mut Array<f64>) -> u32 {
-        let zero = f64::new(0.0);
-        let (mut carried, mut counts) = (Array::<f64>::new(1usize), Array::<u32>::new(2usize));
-        // The number of parts, and the number of parts kept so far.
-        counts[0] = 0;
-        for term in 0..self.n_terms[0] {
-            carried[0] = self.terms[term as usize];
-            counts[1] = 0;
-            let len = counts[0] + 0;
-            take(parts, &mut carried, &mut counts, 0u32.runtime(), len, self.zero_bits);
-            if len > STEP {
-                for step in 1..len.div_ceil(STEP) {
-                    take(parts, &mut carried, &mut counts, step * STEP, len, self.zero_bits);
-                }
-            }
-            if carried[0] != zero {
-                parts[counts[1] as usize] = carried[0];
-                counts[1] = counts[1] + 1;
-            }
-            counts[0] = counts[1];
-        }
-        counts[0]
-    }
-}
-
-/// Returns the sum of parts, added from the smallest one.
-#[cube]
-fn sum_of(parts: &Array<f64>, len: u32) -> f64 {
-    let mut sum = Array::<f64>::new(1usize);
-    sum[0] = f64::new(0.0);
-    for at in 0..len {
-        sum[0] = sum[0] + parts[at as usize];
-    }
-    sum[0]
-}
-
-/// Adds the carried number to the parts from one place on, and keeps the rounding errors.
-#[cube]
-fn take(
-    parts: &mut Array<f64>,
-    carried: &mut Array<f64>,
-    counts: &mut Array<u32>,
-    from: u32,
-    len: u32,
-    zero_bits: u64,
-) {
-    #[unroll]
-    for k in 0..STEP {
-        let at = from + k;
-        if at < len {
-            let (sum, rest) = two_sum(carried[0], parts[at as usize], zero_bits);
-            carried[0] = sum;
-            // Parts that become 0 are dropped.
-            if rest != f64::new(0.0) {
-                parts[counts[1] as usize] = rest;
-                counts[1] = counts[1] + 1;
-            }
-        }
-    }
 }
 
 /// Returns the power of two that scales a number to about 1.
@@ -243,7 +96,7 @@ impl Scaled {
     }
 
     fn volume_sum(&self, o: u32, p: u32, q: u32) -> Expansion {
-        let mut sum = Expansion::new(self.zero_bits, self.split);
+        let mut sum = Expansion::new(self.zero_bits, self.split, TERMS);
         for k in 0..3u32 {
             let d = self.direction[k as usize];
             let (i, j) = ((k + 1) % 3, (k + 2) % 3);
@@ -259,7 +112,7 @@ impl Scaled {
 
     /// Computes `(a - o) . ((b - a) x (c - a))`, the volume between the origin and the triangle.
     fn height_sum(&self) -> Expansion {
-        let mut sum = Expansion::new(self.zero_bits, self.split);
+        let mut sum = Expansion::new(self.zero_bits, self.split, TERMS);
         for turn in 0..4u32 {
             // The corners, one of which is replaced by the origin with the opposite sign.
             let p = select(turn == 1, 0u32, 1u32);
@@ -299,7 +152,7 @@ impl Scaled {
         is_bounded[0] = 0;
         while left[0] > 0 {
             left[0] = left[0] - 1;
-            let mut sum = Expansion::new(self.zero_bits, self.split);
+            let mut sum = Expansion::new(self.zero_bits, self.split, TERMS);
             for at in 0..n_heights {
                 sum.add(-turn * heights[at as usize]);
             }
@@ -332,7 +185,7 @@ impl Scaled {
             if found[0] == f64::new(0.0) {
                 let (i, j) = ((k + 1) % 3, (k + 2) % 3);
                 let (di, dj) = (self.direction[i as usize], self.direction[j as usize]);
-                let mut sum = Expansion::new(self.zero_bits, self.split);
+                let mut sum = Expansion::new(self.zero_bits, self.split, TERMS);
                 sum.add_two(di, self.at(q, j));
                 sum.add_two(-di, self.at(p, j));
                 sum.add_two(-dj, self.at(q, i));

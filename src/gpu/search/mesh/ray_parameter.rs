@@ -7,8 +7,9 @@
 
 use cubecl::prelude::*;
 
+use crate::gpu::primitives::expansion::{two_product, two_sum};
 use crate::gpu::search::mesh::constants::{LEAST_BOUND, LEAST_FACTOR, LEAST_REST, MOST_FACTOR, SPLIT, ZERO_BITS};
-use crate::gpu::search::mesh::exact::{next, two_product, two_sum};
+use crate::gpu::search::mesh::exact::next;
 use crate::gpu::search::mesh::rays::ExactRay;
 
 /// The maximum number of corrections of an approximate `t` before it is left in doubt.
