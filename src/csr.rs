@@ -266,6 +266,14 @@ impl<T: Copy + bytemuck::Zeroable + Send + Sync> Csr<T> {
 
     /// Collects the lists of all chunks in order: the `i`-th list of all chunks becomes list `order[i]`.
     pub(crate) fn gather(order: &[u32], chunks: &[CsrChunk<T>]) -> Self {
+        // Fresh zeroed pages are not written.
+        Self::gather_into(order, chunks, zeroed)
+    }
+}
+
+impl<T: Copy + Send + Sync> Csr<T> {
+    /// Does the work of [`Csr::gather`] with values that `allocate` returns, which are overwritten.
+    pub(crate) fn gather_into(order: &[u32], chunks: &[CsrChunk<T>], allocate: impl FnOnce(usize) -> Vec<T>) -> Self {
         let n = order.len();
         let mut offsets = zeroed(n + 1);
         // The number of a chunk, and the position of a list in it. There are fewer than 2^24 chunks, since each has
@@ -286,8 +294,7 @@ impl<T: Copy + bytemuck::Zeroable + Send + Sync> Csr<T> {
             offsets[i + 1] += offsets[i];
         }
 
-        // Fresh zeroed pages are not written.
-        let mut values: Vec<T> = zeroed(offsets[n]);
+        let mut values = allocate(offsets[n]);
         for_each(split_tasks(&mut values, &offsets), &|_, (lists, mut own): (Range<usize>, &mut [T])| {
             for list in lists {
                 let (chunk, start) = (source[list] >> START_BITS, source[list] & ((1 << START_BITS) - 1));

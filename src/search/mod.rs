@@ -4,6 +4,7 @@
 pub(crate) mod radius_test;
 mod cast;
 pub(crate) mod leaf_neighborhood;
+mod map_hits;
 mod map_neighbors;
 pub(crate) mod mesh;
 pub(crate) mod nearest;

@@ -159,7 +159,7 @@ fn hits_in_leaf<S: Scalar, const D: usize>(tree: &Bvh<S, D>, query: &impl Query<
 impl<S: Scalar, const D: usize, Q: Query<S, D>> FusedIterator for Hits<'_, S, D, Q> {}
 
 /// Queries per parallel task.
-const TASK: usize = 1 << 9;
+pub(super) const TASK: usize = 1 << 9;
 
 impl<S: Scalar, const D: usize> Bvh<S, D> {
     /// Finds the primitives that meet a shape: points in a sphere or box (boundary included), and boxes that touch it.
@@ -261,7 +261,7 @@ impl<S: Scalar, const D: usize> Bvh<S, D> {
     }
 
     /// The order in which to process queries: along the curve, so that consecutive queries are near each other.
-    fn walk_order<Q: Query<S, D>>(&self, queries: &[Q]) -> Vec<u32> {
+    pub(super) fn walk_order<Q: Query<S, D>>(&self, queries: &[Q]) -> Vec<u32> {
         let known = queries.first().is_some_and(|query| query.center().is_some());
         if self.is_empty() || !known {
             return collected(0..queries.len() as u32);

@@ -136,7 +136,7 @@ impl<T: Bounded<S, D>, S: Scalar, const D: usize> ValueBvh<T, S, D> {
         &self.bvh
     }
 
-    fn hit(&self, index: u32) -> Hit<'_, T> {
+    pub(super) fn hit(&self, index: u32) -> Hit<'_, T> {
         Hit { index, value: &self.values[index as usize] }
     }
 
