@@ -25,7 +25,7 @@ pub(super) fn changed() -> Error {
 }
 
 /// The error for a refit to another number of primitives.
-pub(super) fn refit(len: usize, points: usize) -> Error {
+pub(crate) fn refit(len: usize, points: usize) -> Error {
     let sentence =
         format!("refitting needs the {points} primitives of the tree, got {len}; use `rebuild` for another number");
     Error::new(ErrorKind::Input, sentence)

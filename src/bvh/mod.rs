@@ -12,7 +12,7 @@
 
 mod build;
 mod duplicates;
-mod errors;
+pub(crate) mod errors;
 mod export;
 mod hierarchy;
 pub(crate) mod morton;

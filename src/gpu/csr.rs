@@ -10,16 +10,17 @@ use crate::gpu::errors;
 use crate::gpu::primitives::reduce::sum;
 use crate::gpu::primitives::scan::exclusive;
 
-/// One list of indices per query, concatenated (CSR), on a device. Kernels may still be computing them.
+/// One list per query, concatenated (CSR), on a device: of indices, unless another type is given. Kernels may still be
+/// computing them.
 #[derive(Clone, Debug)]
-pub struct Csr {
+pub struct Csr<T = u32> {
     pub(in crate::gpu) device: Device,
     /// List `i` begins at `offsets[i]`; the last offset is the number of values.
     pub(in crate::gpu) offsets: Buffer<u32>,
-    pub(in crate::gpu) values: Buffer<u32>,
+    pub(in crate::gpu) values: Buffer<T>,
 }
 
-impl Csr {
+impl<T: CubeElement> Csr<T> {
     /// Returns the number of lists.
     pub fn len(&self) -> usize {
         self.offsets.len() - 1
@@ -36,7 +37,7 @@ impl Csr {
     }
 
     /// Returns the values of all lists, concatenated.
-    pub fn values(&self) -> DeviceVec<u32> {
+    pub fn values(&self) -> DeviceVec<T> {
         DeviceVec { device: self.device, values: self.values.clone() }
     }
 
@@ -57,7 +58,7 @@ impl Csr {
     ///
     /// # Errors
     /// If the device fails.
-    pub fn read(&self) -> Result<crate::Csr<u32>> {
+    pub fn read(&self) -> Result<crate::Csr<T>> {
         on!(self.device, client => {
             let offsets = self.offsets.read(client)?.into_iter().map(|offset| offset as usize).collect();
             Ok(crate::Csr::from_parts(offsets, self.values.read(client)?))
@@ -68,12 +69,12 @@ impl Csr {
     pub(in crate::gpu) fn allocate_values<R: Runtime>(
         client: &ComputeClient<R>,
         lengths: &Buffer<u32>,
-    ) -> Result<Buffer<u32>> {
+    ) -> Result<Buffer<T>> {
         let values = sum(client, lengths)?;
         if values > u64::from(u32::MAX) {
             return Err(errors::too_many_values(values.into(), "list entries"));
         }
-        check_allocation(client, 4 * u128::from(values))?;
+        check_allocation(client, size_of::<T>() as u128 * u128::from(values))?;
         exclusive(client, lengths);
         Ok(Buffer::new(client, values as usize))
     }

@@ -1,6 +1,6 @@
 //! An array of numbers on a device: results, which stay there until they are read, or coordinates.
 
-use cubecl::prelude::CubeElement;
+use cubecl::prelude::{ArrayArg, CubeElement, Numeric, Runtime};
 
 use crate::error::Result;
 use crate::gpu::buffer::{Buffer, check_allocation, wait};
@@ -31,6 +31,26 @@ impl<T: CubeElement> DeviceVec<T> {
             check_allocation(client, size_of_val(values) as u128)?;
             Ok(Self { device, values: Buffer::from_slice(client, values) })
         })
+    }
+
+    /// Allocates `n` zeros on a device.
+    ///
+    /// # Errors
+    /// If the device does not allow a buffer of this size.
+    pub fn zeros(n: usize, device: Device) -> Result<Self>
+    where
+        T: Numeric,
+    {
+        on!(device, client => {
+            check_allocation(client, n as u128 * size_of::<T>() as u128)?;
+            Ok(Self { device, values: Buffer::filled(client, n, T::from_int(0)) })
+        })
+    }
+
+    /// Returns the numbers as an argument of a user-defined kernel, of type `Array<T>`. See
+    /// [`TreeView`](crate::gpu::TreeView) for an example.
+    pub fn arg<R: Runtime>(&self) -> ArrayArg<R> {
+        self.values.arg()
     }
 
     /// Returns the device that holds the numbers.

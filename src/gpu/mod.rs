@@ -95,7 +95,6 @@ mod cuda_compiler;
 mod device;
 mod device_vec;
 mod errors;
-#[cfg_attr(not(test), allow(dead_code))] // No kernel uses it yet.
 mod geometry;
 mod halo;
 #[cfg(feature = "cuda")]
@@ -112,7 +111,7 @@ mod warp_choice;
 #[doc(hidden)]
 pub use bvh::Origin;
 pub use bvh::Widened;
-pub use bvh::{BoxBvh, Bvh, Coordinate, Points};
+pub use bvh::{BoxBvh, Bvh, Coordinate, KernelCall, Points, RopeWalk, TreeArg, TreeNode, TreeView, TreeViewLaunch};
 #[cfg(feature = "distributed")]
 pub(crate) use cluster::Groups;
 pub use cluster::{
@@ -128,4 +127,7 @@ pub use halo::CenterFinder;
 #[cfg(feature = "cuda")]
 pub use interop::CudaMemory;
 pub use interpolate::{Interpolator, MovingLeastSquares};
-pub use search::{CastHits, Mesh, MeshNeighbors, Neighbors, Query, RayHits, RayLists, Rays, Solids, Visitor};
+pub use search::{
+    BoxTest, CastHits, Distance, DistanceTest, Emitter, HitBy, HitMapper, HitTest, Mesh, MeshNeighbors, Neighbors,
+    Query, RayHits, RayLists, Rays, Shape, Solids, ValueBvh, Visitor,
+};

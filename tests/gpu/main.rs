@@ -18,5 +18,7 @@ mod hop;
 mod interpolate;
 mod mesh;
 mod queries;
+mod refit;
 mod spanning_tree;
+mod values;
 mod visit;

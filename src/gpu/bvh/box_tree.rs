@@ -14,6 +14,7 @@ use crate::error::Result;
 use crate::geometry::{Aabb, Bounded, BoxSize, Space};
 use crate::gpu::buffer::{Buffer, THREADS_PER_BLOCK, blocks_for, check_allocation, end_phase, wait};
 use crate::gpu::bvh::check_elements::check_elements;
+use crate::gpu::bvh::cost::Cost;
 use crate::gpu::bvh::hierarchy::hierarchy;
 use crate::gpu::bvh::ropes::{Nodes, nodes};
 use crate::gpu::bvh::{Coordinate, Origin, SortedLeaves, TASK, host_axes, smallest, sort_points};
@@ -56,8 +57,34 @@ pub struct BoxBvh<S, const D: usize> {
     /// The lower corners in tree order, axis by axis, followed by the upper ones.
     pub(in crate::gpu) corners: Buffer<S>,
     pub(in crate::gpu) order: Buffer<u32>,
-    bounds: Aabb<S, D>,
+    pub(super) bounds: Aabb<S, D>,
+    /// The cost at the last build, if the tree has been refitted.
+    pub(super) built: Option<Cost>,
     origin: Origin,
+}
+
+/// The boxes of primitives, shifted into a periodic box.
+pub(super) struct PlacedBoxes<S, const D: usize> {
+    /// The lower and the upper corner of each box.
+    pub placed: Vec<[[S; D]; 2]>,
+    /// The box around everything.
+    pub bounds: Aabb<S, D>,
+}
+
+impl<S: Coordinate, const D: usize> PlacedBoxes<S, D> {
+    /// Checks the boxes of primitives and places them.
+    ///
+    /// Errors: those of [`BoxBvh::build`] about primitives.
+    pub fn new<T: Bounded<S, D>>(primitives: &[T], space: &Space<D>) -> Result<Self> {
+        check_elements(primitives.len(), 2 * D.max(1))?;
+        let boxes = copied(primitives, Bounded::bounds);
+        let bounds = check(&boxes, space)?;
+        let placed = copied(&boxes, |own: &Aabb<S, D>| {
+            let Aabb { lo, hi } = space.wrap_box(*own);
+            [lo, hi]
+        });
+        Ok(Self { placed, bounds })
+    }
 }
 
 impl<S: Coordinate, const D: usize> BoxBvh<S, D> {
@@ -82,15 +109,9 @@ impl<S: Coordinate, const D: usize> BoxBvh<S, D> {
         Self::build_in(primitives, Space::periodic(size)?, device)
     }
 
-    fn build_in<T: Bounded<S, D>>(primitives: &[T], space: Space<D>, device: Device) -> Result<Self> {
-        check_elements(primitives.len(), 2 * D.max(1))?;
-        let boxes = copied(primitives, Bounded::bounds);
-        let bounds = check(&boxes, &space)?;
-        let placed = copied(&boxes, |own: &Aabb<S, D>| {
-            let Aabb { lo, hi } = space.wrap_box(*own);
-            [lo, hi]
-        });
-        let n = boxes.len();
+    pub(super) fn build_in<T: Bounded<S, D>>(primitives: &[T], space: Space<D>, device: Device) -> Result<Self> {
+        let PlacedBoxes { placed, bounds } = PlacedBoxes::new(primitives, &space)?;
+        let n = placed.len();
         on!(device, client => {
             check_allocation(client, n as u128 * (2 * D * size_of::<S>()).max(8) as u128)?;
             check_distances::<_, S>(client, device, || {
@@ -104,7 +125,7 @@ impl<S: Coordinate, const D: usize> BoxBvh<S, D> {
             })?;
             if n == 0 {
                 let (corners, order) = (Buffer::new(client, 0), Buffer::new(client, 0));
-                return Ok(Self { device, space, nodes: None, corners, order, bounds, origin: Origin::Empty });
+                return Ok(Self { device, space, nodes: None, corners, order, bounds, built: None, origin: Origin::Empty });
             }
             let rows = Buffer::from_slice(client, placed.as_flattened().as_flattened());
             let centers = Buffer::<S>::new(client, n * D);
@@ -118,7 +139,7 @@ impl<S: Coordinate, const D: usize> BoxBvh<S, D> {
                 D,
             );
             let Some(SortedLeaves { sorted, leaves, origin }) = sort_points(client, &centers, &bounds)? else {
-                let bvh = crate::Bvh::build_in(&boxes, space)?;
+                let bvh = crate::Bvh::build_in(&copied(primitives, Bounded::bounds), space)?;
                 return Ok(Self::upload_to(client, &bvh, device, Origin::Host));
             };
             end_phase(client, "leaves")?;
@@ -126,7 +147,7 @@ impl<S: Coordinate, const D: usize> BoxBvh<S, D> {
             let hierarchy = hierarchy(client, &sorted.codes, &leaves);
             let nodes = Some(nodes::<_, S, D>(client, &hierarchy, &corners, true, n));
             end_phase(client, "nodes")?;
-            Ok(Self { device, space, nodes, corners, order: sorted.order, bounds, origin })
+            Ok(Self { device, space, nodes, corners, order: sorted.order, bounds, built: None, origin })
         })
     }
 
@@ -160,6 +181,7 @@ impl<S: Coordinate, const D: usize> BoxBvh<S, D> {
             corners: Buffer::from_slice(client, &corners),
             order: Buffer::from_slice(client, bvh.order()),
             bounds: bvh.bounds(),
+            built: None,
             origin,
         }
     }

@@ -19,14 +19,19 @@ pub(super) mod reduce;
 pub(super) mod ropes;
 mod bounds;
 mod box_tree;
+mod cost;
 #[cfg(feature = "distributed")]
 mod top_boxes;
 pub(super) mod traverse;
 mod pad_dimension;
+mod refit;
+mod view;
 
 pub use box_tree::BoxBvh;
 pub use coordinate::Coordinate;
 pub use pad_dimension::Widened;
+pub use traverse::rope_walk::{RopeWalk, TreeNode};
+pub use view::{KernelCall, TreeArg, TreeView, TreeViewLaunch};
 
 use std::sync::OnceLock;
 
@@ -39,6 +44,7 @@ use crate::geometry::{Aabb, BoxSize, Space};
 use crate::gpu::buffer::{Buffer, check_allocation, end_phase, wait};
 use crate::gpu::bvh::bounds::{Survey, survey};
 use crate::gpu::bvh::check_elements::check_elements;
+use crate::gpu::bvh::cost::Cost;
 use crate::gpu::bvh::hierarchy::{Leaves, find_leaves, hierarchy};
 use crate::gpu::bvh::morton::{MortonKernel, SortedPoints};
 use crate::gpu::bvh::ropes::{Nodes, nodes};
@@ -91,6 +97,8 @@ pub struct Bvh<S, const D: usize> {
     pub(in crate::gpu) bounds: Aabb<S, D>,
     /// The boxes around groups of 32 points (`traverse::query_boxes`), made by the first search.
     pub(in crate::gpu) group_boxes: OnceLock<Buffer<S>>,
+    /// The cost at the last build, if the tree has been refitted.
+    built: Option<Cost>,
     origin: Origin,
 }
 
@@ -298,7 +306,7 @@ impl<S: Coordinate, const D: usize> Bvh<S, D> {
             check_distances::<_, S>(client, device, || smallest_nonzero)?;
             if len == 0 {
                 let (axes, order) = (Buffer::new(client, 0), Buffer::new(client, 0));
-                return Ok(Self { device, space, nodes: None, axes, order, bounds, group_boxes: OnceLock::new(), origin: Origin::Empty });
+                return Ok(Self { device, space, nodes: None, axes, order, bounds, group_boxes: OnceLock::new(), built: None, origin: Origin::Empty });
             }
             let Some(SortedLeaves { sorted, leaves, origin }) = sort_points(client, &points.values, &points.bounds)? else {
                 let points = points.values.read(client)?;
@@ -309,7 +317,7 @@ impl<S: Coordinate, const D: usize> Bvh<S, D> {
             let hierarchy = hierarchy(client, &sorted.codes, &leaves);
             let nodes = Some(nodes::<_, S, D>(client, &hierarchy, &sorted.axes, false, len));
             end_phase(client, "nodes")?;
-            Ok(Self { device, space, nodes, axes: sorted.axes, order: sorted.order, bounds, group_boxes: OnceLock::new(), origin })
+            Ok(Self { device, space, nodes, axes: sorted.axes, order: sorted.order, bounds, group_boxes: OnceLock::new(), built: None, origin })
         })
     }
 
@@ -356,6 +364,7 @@ impl<S: Coordinate, const D: usize> Bvh<S, D> {
             order,
             bounds: bvh.bounds(),
             group_boxes: OnceLock::new(),
+            built: None,
             origin,
         }
     }

@@ -46,12 +46,12 @@ pub(in crate::gpu) struct SolidSpec {
 
 impl SolidSpec {
     /// Returns the number of numbers per row.
-    pub fn width(self) -> usize {
+    pub const fn width(self) -> usize {
         HEAD + self.numbers()
     }
 
     /// Returns the number of numbers of a core.
-    pub(super) fn numbers(self) -> usize {
+    pub(super) const fn numbers(self) -> usize {
         let d = self.d;
         match self.kind {
             CoreKind::Point => d,

@@ -34,6 +34,11 @@ pub(in crate::gpu) fn rounds_well<R: Runtime>(client: &ComputeClient<R>, device:
     once(&KNOWN, device, || rounds_quotients_and_roots(client))
 }
 
+/// Returns an error unless [`rounds_well`].
+pub(in crate::gpu) fn check_quotients<R: Runtime>(client: &ComputeClient<R>, device: Device) -> Result<()> {
+    if rounds_well(client, device)? { Ok(()) } else { Err(errors::rounding()) }
+}
+
 /// Cached properties of devices.
 pub(in crate::gpu) type Known<T> = Mutex<Vec<(Device, T)>>;
 

@@ -195,7 +195,7 @@ fn walk_boxes<F: Float>(
         let mut point = Array::<F>::new(comptime!(2 * spec.d));
         let mut walk = RopeWalk::new(0u32.runtime(), end);
         while walk.goes_on() {
-            let node = walk.node::<F>(tree);
+            let node = walk.node(&tree.links);
             let behind = tree.links[node.rope as usize][1];
             let corners = corners::<F>(&tree.bounds, node.at, d);
             let is_met = takes::<F>(&own, &corners, false, spec);

@@ -2,18 +2,25 @@
 
 mod box_queries;
 mod boxes;
+mod emitter;
 #[cfg(feature = "distributed")]
 mod in_boxes;
+mod map_hits;
 mod mesh;
 pub(super) mod nearest;
 pub(super) mod neighbors;
+pub(super) mod query;
 pub(super) mod query_points;
 mod query_rows;
 mod nearest_boxes;
 pub(super) mod range;
+pub(super) mod shapes;
 pub(super) mod visitor;
 
+pub use emitter::Emitter;
+pub use map_hits::HitMapper;
 pub use mesh::{CastHits, Mesh, MeshNeighbors, RayHits, RayLists, Rays, Solids};
 pub use nearest::Neighbors;
-pub use range::Query;
+pub use query::Query;
+pub use shapes::{BoxTest, Distance, DistanceTest, HitBy, HitTest, Shape, ValueBvh};
 pub use visitor::Visitor;

@@ -1,10 +1,13 @@
-//! The nearest boxes of a tree on a device.
+//! The nearest boxes or shapes of a tree on a device.
 //!
-//! In: points or boxes. Out: for each the k nearest stored boxes, nearest first, ties by index, with the distances of
-//! the CPU. A thread descends to the leaf of the nearer children, compares its boxes, and then walks the tree with the
-//! radius found. All distances are in `f64`.
+//! In: points, or boxes if the stored primitives are boxes. Out: for each the k nearest stored primitives, nearest first,
+//! ties by index, with the distances of the CPU. A thread descends to the leaf of the nearer children, compares its
+//! primitives, and then walks the tree with the radius found. Shapes are tested if their boxes are near enough. All
+//! distances are in `f64`.
 //! Cost: O(k + depth) leaves for each query if boxes are small; more if many boxes contain it, all of them at distance
 //! zero.
+
+use std::any::TypeId;
 
 use cubecl::prelude::*;
 
@@ -12,7 +15,6 @@ use crate::bvh::copied;
 use crate::error::Result;
 use crate::geometry::{Aabb, Bounded};
 use crate::gpu::buffer::{Buffer, THREADS_PER_BLOCK, blocks_for, end_phase};
-use crate::gpu::bvh::ropes::Nodes;
 use crate::gpu::bvh::traverse::rope_walk::RopeWalk;
 use crate::gpu::bvh::traverse::spec::Tree;
 use crate::gpu::bvh::{BoxBvh, Coordinate};
@@ -20,6 +22,8 @@ use crate::gpu::device::on;
 use crate::gpu::metric::{corners, exact_boxes_distance2};
 use crate::gpu::search::nearest::{MAX_K_PER_SEARCH, Neighbors, insert};
 use crate::gpu::search::query_rows::{SortedRows, write_extent};
+use crate::gpu::search::shapes::tests::DistanceTest;
+use crate::gpu::search::shapes::walk::{SearchedTree, ShapeRows, ShapeRowsLaunch, StoredRows};
 use crate::search::nearest::{Excluded, Nearest};
 
 /// The compile-time options of the kernel.
@@ -32,6 +36,10 @@ struct NearestSpec {
     is_part: bool,
     is_first: bool,
     excludes_self: bool,
+    /// The number of numbers of a stored shape; 0 for boxes.
+    stored: usize,
+    /// The type of the test of shapes. Cached kernels are identified by type names, and two types may have the same name.
+    test: TypeId,
 }
 
 /// The queries of a search, and its limits.
@@ -94,28 +102,33 @@ impl<S: Coordinate, const D: usize> BoxBvh<S, D> {
         let boxes = copied(queries, Bounded::bounds);
         on!(self.device, client => {
             let found = Neighbors::unfilled(client, self.device, boxes.len(), wanted.k.min(self.len()))?;
-            if let Some(nodes) = self.nodes.as_ref().filter(|_| found.indices.len() > 0) {
-                self.fill_nearest(client, nodes, &boxes, &wanted, &found)?;
+            if let Some(tree) = self.searched().filter(|_| found.indices.len() > 0) {
+                tree.fill_nearest::<_, OfBoxes>(client, None, &boxes, &wanted, &found)?;
                 end_phase(client, "nearest")?;
             }
             Ok(found)
         })
     }
+}
 
-    /// Searches for each query. There is at least one, and `found.k` is at least 1.
-    fn fill_nearest<R: Runtime>(
+impl<S: Coordinate, const D: usize> SearchedTree<'_, S, D> {
+    /// Searches for each query. There is at least one, and `found.k` is at least 1. `stored` holds the numbers of the
+    /// stored shapes, if these are tested; queries are then points.
+    pub fn fill_nearest<R: Runtime, T: DistanceTest>(
         &self,
         client: &ComputeClient<R>,
-        nodes: &Nodes<S>,
+        stored: Option<&StoredRows>,
         boxes: &[Aabb<S, D>],
         wanted: &Nearest,
         found: &Neighbors,
     ) -> Result<()> {
         let width = 1 + 2 * D;
-        let write = |at: usize, row: &mut [f64]| write_extent(&self.space, &boxes[at], row);
-        let sorted = SortedRows::new(client, &self.space, boxes.len(), width, &write, &|at| Aabb::center(&boxes[at]))?;
+        let write = |at: usize, row: &mut [f64], _: &mut Vec<f64>| write_extent(self.space, &boxes[at], row);
+        let sorted = SortedRows::new(client, self.space, boxes.len(), width, &write, &|at| Aabb::center(&boxes[at]))?;
         let radius2 = if wanted.radius >= 0.0 { wanted.radius * wanted.radius } else { -1.0 };
         let radius2 = Buffer::from_slice(client, &[radius2]);
+        // Without shapes, their numbers are not read.
+        let (rows, extra) = stored.map_or((&sorted.extra, &sorted.extra), |stored| (&stored.rows, &stored.extra));
         for from in (0..found.k).step_by(MAX_K_PER_SEARCH) {
             let spec = NearestSpec {
                 d: D,
@@ -124,19 +137,22 @@ impl<S: Coordinate, const D: usize> BoxBvh<S, D> {
                 is_part: found.k > MAX_K_PER_SEARCH,
                 is_first: from == 0,
                 excludes_self: wanted.excluded == Excluded::Own,
+                stored: stored.map_or(0, |stored| stored.width),
+                test: TypeId::of::<T>(),
             };
-            find_nearest::launch::<S, R>(
+            find_nearest::launch::<S, T, R>(
                 client,
                 blocks_for(boxes.len()),
                 CubeDim::new_1d(THREADS_PER_BLOCK),
-                self.tree(client, nodes),
+                self.arg(client),
+                ShapeRowsLaunch::new(rows.arg(), extra.arg()),
                 NearestQueriesLaunch::new(
                     sorted.rows.arg(),
                     sorted.order.arg(),
                     self.order.arg(),
                     radius2.arg(),
                     boxes.len() as u32,
-                    nodes.end() as u32,
+                    self.nodes.end() as u32,
                     if let Excluded::Index(index) = wanted.excluded { index } else { u32::MAX },
                 ),
                 FoundRowsLaunch::new(found.indices.arg(), found.distances2.arg(), from as u32, found.k as u32),
@@ -144,6 +160,16 @@ impl<S: Coordinate, const D: usize> BoxBvh<S, D> {
             );
         }
         Ok(())
+    }
+}
+
+/// The test of a tree of boxes, whose distances are those of the boxes.
+struct OfBoxes;
+
+#[cube]
+impl DistanceTest for OfBoxes {
+    fn distance2(_stored: &Array<f64>, _at: u32, _extra: &Array<f64>, _point: &Array<f64>) -> f64 {
+        f64::new(0.0)
     }
 }
 
@@ -159,8 +185,9 @@ struct NearestHeap {
 }
 
 #[cube(launch)]
-fn find_nearest<F: Float>(
+fn find_nearest<F: Float, T: DistanceTest>(
     tree: &Tree<F>,
+    stored: &ShapeRows,
     asked: &NearestQueries,
     found: &mut FoundRows,
     #[comptime] spec: NearestSpec,
@@ -208,13 +235,13 @@ fn find_nearest<F: Float>(
             way[0] = select(of_left <= of_right, left, right);
         }
         let first_leaf = way[0];
-        push_leaf::<F>(&mut heap, tree, &asked.order, first_leaf, &own, spec);
+        push_leaf::<F, T>(&mut heap, tree, stored, &asked.order, first_leaf, &own, spec);
         let mut walk = RopeWalk::new(0u32.runtime(), asked.end);
         while walk.goes_on() {
-            let node = walk.node::<F>(tree);
+            let node = walk.node(&tree.links);
             let near = node_distance2::<F>(tree, node.at, &own, d, periodic) <= heap.distances2[comptime!(k - 1)];
             if near && node.is_leaf && node.at != first_leaf {
-                push_leaf::<F>(&mut heap, tree, &asked.order, node.at, &own, spec);
+                push_leaf::<F, T>(&mut heap, tree, stored, &asked.order, node.at, &own, spec);
             }
             walk.step(&node, near);
         }
@@ -244,11 +271,12 @@ fn node_distance2<F: Float>(
     exact_boxes_distance2::<F>(own, &corners::<F>(&tree.bounds, node, d), &tree.exact_sides, d, periodic)
 }
 
-/// Inserts the boxes of a leaf that are near enough.
+/// Inserts the primitives of a leaf that are near enough.
 #[cube]
-fn push_leaf<F: Float>(
+fn push_leaf<F: Float, T: DistanceTest>(
     heap: &mut NearestHeap,
     tree: &Tree<F>,
+    stored: &ShapeRows,
     order: &Array<u32>,
     leaf: u32,
     own: &Array<f64>,
@@ -258,18 +286,28 @@ fn push_leaf<F: Float>(
     let mut primitive = Array::<F>::new(comptime!(2 * spec.d));
     for at in tree.links[leaf as usize][1]..tree.links[(leaf + 1) as usize][1] {
         #[unroll]
-        for axis in 0..2 * d {
+        for axis in 0..d {
             primitive[axis] = tree.axes[axis * tree.stored as usize + at as usize];
+            primitive[d + axis] = tree.axes[(d + axis) * tree.stored as usize + at as usize];
         }
         let index = order[at as usize];
-        let d2 = exact_boxes_distance2::<F>(own, &primitive, &tree.exact_sides, d, comptime!(spec.periodic));
-        let mut is_nearer = index != heap.excluded;
+        let to_box = exact_boxes_distance2::<F>(own, &primitive, &tree.exact_sides, d, comptime!(spec.periodic));
+        let mut d2 = to_box + f64::new(0.0);
+        let mut is_near = index != heap.excluded && d2 <= heap.distances2[comptime!(k - 1)];
+        if comptime!(spec.stored > 0) {
+            if is_near {
+                // The first `d` numbers of the query are the point.
+                let to_shape = T::distance2(&stored.rows, at * comptime!(spec.stored as u32), &stored.extra, own);
+                // A NaN is neither.
+                is_near = to_shape >= to_box || to_shape < to_box;
+                d2 = select(to_shape > to_box, to_shape, to_box);
+            }
+        }
         if comptime!(!spec.is_first) {
-            is_nearer = is_nearer && (d2 > heap.last2 || (d2 == heap.last2 && index > heap.last_of));
+            is_near = is_near && (d2 > heap.last2 || (d2 == heap.last2 && index > heap.last_of));
         }
         let (last, last_of) = (heap.distances2[comptime!(k - 1)], heap.indices[comptime!(k - 1)]);
-        is_nearer = is_nearer && (d2 < last || (d2 == last && index < last_of));
-        if is_nearer {
+        if is_near && (d2 < last || (d2 == last && index < last_of)) {
             insert(&mut heap.distances2, &mut heap.indices, d2, index, k);
         }
     }

@@ -113,6 +113,11 @@ impl LeafVisitor for Count {
         RuntimeCell::<u32>::new(0)
     }
 
+    fn on_hit(state: &Self::State, _order: &Self::Input, _counts: &mut Self::Output, _position: u32) -> bool {
+        state.store(state.read() + 1);
+        false.runtime()
+    }
+
     fn on_hits<F: Float>(
         state: &Self::State,
         _order: &Self::Input,

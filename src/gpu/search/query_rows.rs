@@ -1,8 +1,11 @@
-//! Queries of a tree of boxes as rows of numbers.
+//! Queries of a tree as rows of numbers.
 //!
-//! In: spheres and boxes. Out: a row of `f64` for each, sorted along the Morton curve. `box_queries` and
-//! `nearest_boxes` compare the rows with boxes.
-//! Cost: D + 1 numbers per sphere; per box 1 + 2 D, or 1 + 6 D for the images that may meet a periodic box.
+//! In: queries. Out: a row of `f64` for each, sorted along the Morton curve. `shapes::walk` and `nearest_boxes` compare
+//! the first part of a row with boxes; the tests of `shapes` read the rest.
+//! Cost: in the first part, D + 1 numbers per sphere; per box 1 + 2 D, or 1 + 6 D for the images that may meet a
+//! periodic box; 4 per ray.
+
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use cubecl::prelude::*;
 
@@ -13,12 +16,13 @@ use crate::gpu::bvh::Coordinate;
 use crate::gpu::errors;
 use crate::gpu::primitives::gather::{Layout, gather};
 use crate::gpu::search::query_points::{QueryPoints, wrap_all};
+use crate::gpu::search::shapes::walk::RAY_NUMBERS;
 use crate::parallel::{fill, map};
 
 /// Queries per parallel task.
 const TASK: usize = 1 << 14;
 
-/// The shape of queries, which determines their rows.
+/// The shape of queries, which determines the first part of their rows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(in crate::gpu) enum RowShape {
     /// The centre and the squared radius, or -1 for an empty sphere.
@@ -26,6 +30,22 @@ pub(in crate::gpu) enum RowShape {
     /// 1, or 0 for an empty box. Then the ends of its intervals, axis by axis: one in open space, three images in a
     /// periodic box.
     Box,
+    /// Numbers that [`write_ray`](crate::gpu::search::shapes::walk::write_ray) writes. The rest of the row is the ray.
+    Ray,
+    /// As for a box in open space: the box around any other query.
+    Extent,
+}
+
+impl RowShape {
+    /// The number of numbers in `d` dimensions.
+    pub fn width(self, d: usize, periodic: bool) -> usize {
+        match self {
+            Self::Sphere => d + 1,
+            Self::Box => 1 + 2 * d * if periodic { 3 } else { 1 },
+            Self::Ray => RAY_NUMBERS,
+            Self::Extent => 1 + 2 * d,
+        }
+    }
 }
 
 /// Writes the row of a sphere.
@@ -65,11 +85,58 @@ pub(super) fn write_extent<S: Coordinate, const D: usize>(space: &Space<D>, own:
     }
 }
 
+/// Rows of numbers that the host writes, and numbers that belong to several of them.
+pub(super) struct HostRows {
+    pub rows: Vec<f64>,
+    pub extra: Vec<f64>,
+}
+
+impl HostRows {
+    /// Fills `n` rows of `width` numbers. `write` appends to its list what does not fit into a row.
+    pub fn new(n: usize, width: usize, write: RowWriter) -> Self {
+        let (mut rows, mut extra) = (vec![0.0; n * width], vec![]);
+        if width == 0 {
+            return Self { rows, extra };
+        }
+        let has_extra = AtomicBool::new(false);
+        fill(&mut rows, width * TASK, &|range, rows| {
+            let mut own = vec![];
+            for (at, row) in rows.chunks_mut(width).enumerate() {
+                write(range.start / width + at, row, &mut own);
+            }
+            if !own.is_empty() {
+                has_extra.store(true, Ordering::Relaxed);
+            }
+        });
+        // Positions in the common list depend on the rows before.
+        if has_extra.into_inner() {
+            for (at, row) in rows.chunks_mut(width).enumerate() {
+                write(at, row, &mut extra);
+            }
+        }
+        Self { rows, extra }
+    }
+}
+
+/// Writes the row of an index.
+type RowWriter<'a> = &'a (dyn Fn(usize, &mut [f64], &mut Vec<f64>) + Sync);
+
+/// Checks that kernels can index `n` rows of `width` numbers, and that the device allows a buffer for them.
+pub(super) fn check_rows<R: Runtime>(client: &ComputeClient<R>, n: usize, width: usize) -> Result<()> {
+    let numbers = n as u128 * width as u128;
+    if numbers > u128::from(u32::MAX) {
+        return Err(errors::too_many_values(numbers, "numbers of queries or shapes"));
+    }
+    check_allocation(client, 8 * numbers)
+}
+
 /// Queries on a device, sorted along the Morton curve.
-pub(super) struct SortedRows {
+pub(in crate::gpu) struct SortedRows {
     /// The index of each query in the caller's slice.
     pub order: Buffer<u32>,
     pub rows: Buffer<f64>,
+    /// The numbers that do not fit into rows.
+    pub extra: Buffer<f64>,
 }
 
 impl SortedRows {
@@ -82,20 +149,12 @@ impl SortedRows {
         space: &Space<D>,
         n: usize,
         width: usize,
-        write: &(dyn Fn(usize, &mut [f64]) + Sync),
+        write: RowWriter,
         middle: &(dyn Fn(usize) -> [S; D] + Sync),
     ) -> Result<Self> {
-        let numbers = n as u128 * width as u128;
-        if numbers > u128::from(u32::MAX) {
-            return Err(errors::too_many_values(numbers, "numbers of queries"));
-        }
-        check_allocation(client, 8 * numbers)?;
-        let mut rows = vec![0.0; n * width];
-        fill(&mut rows, width * TASK, &|range, rows| {
-            for (at, row) in rows.chunks_mut(width).enumerate() {
-                write(range.start / width + at, row);
-            }
-        });
+        check_rows(client, n, width)?;
+        let HostRows { rows, extra } = HostRows::new(n, width, write);
+        check_rows(client, extra.len(), 1)?;
         // The order of the queries affects only speed.
         let (middles, bounds) = wrap_all(n, space, middle);
         let bounds = if bounds == Aabb::EMPTY { Aabb::point([S::ZERO; D]) } else { bounds };
@@ -103,6 +162,6 @@ impl SortedRows {
         let middles = Buffer::from_slice(client, middles.as_flattened());
         let order = QueryPoints::new(client, &middles, &bounds)?.order;
         let rows = gather(client, &Buffer::from_slice(client, &rows), &order, width, Layout::Rows);
-        Ok(Self { order, rows })
+        Ok(Self { order, rows, extra: Buffer::from_slice(client, &extra) })
     }
 }

@@ -8,7 +8,7 @@
 use cubecl::prelude::*;
 
 use crate::error::Result;
-use crate::geometry::{Aabb, FilteredRadius, Sphere};
+use crate::geometry::{FilteredRadius, Sphere};
 use crate::gpu::buffer::Buffer;
 use crate::gpu::bvh::ropes::Nodes;
 use crate::gpu::bvh::traverse::list::ListOutputLaunch;
@@ -22,7 +22,9 @@ use crate::gpu::device_vec::DeviceVec;
 use crate::gpu::primitives::gather::{Layout, gather};
 use crate::gpu::search::boxes::Boxes;
 use crate::gpu::search::neighbors::Count;
+use crate::gpu::search::query::Query;
 use crate::gpu::search::query_points::{QueryPoints, wrap_all};
+use crate::gpu::search::shapes::walk::{AnyValue, SearchedTree};
 use crate::parallel::map;
 
 /// Queries per parallel task.
@@ -74,102 +76,10 @@ impl<S: Coordinate> SortedSpheres<S> {
     }
 }
 
-/// A shape for batched queries of a tree on a device: [`Sphere`], [`Aabb`], or a point `[S; D]`, which is a box without
-/// extent.
-///
-/// The GPU counterpart of [`crate::geometry::Query`]. This trait is sealed, whereas user-defined shapes may implement
-/// [`crate::geometry::Query`].
-pub trait Query<S: Coordinate, const D: usize>: sealed::Shape<S, D> {}
-
-impl<S: Coordinate, const D: usize> Query<S, D> for Sphere<S, D> {}
-impl<S: Coordinate, const D: usize> Query<S, D> for Aabb<S, D> {}
-impl<S: Coordinate, const D: usize> Query<S, D> for [S; D] {}
-
 /// Queries on a device, sorted along the Morton curve.
 pub(in crate::gpu) enum SortedShapes<S> {
     Balls(SortedSpheres<S>),
     Boxes(Boxes<S>),
-}
-
-mod sealed {
-    use cubecl::prelude::{ComputeClient, Runtime};
-
-    use super::{Boxes, Bvh, Coordinate, SortedShapes};
-    use crate::error::Result;
-    use crate::geometry::{Aabb, Space, Sphere};
-    use crate::gpu::search::query_rows::{RowShape, write_box, write_sphere};
-    use crate::gpu::search::range::SortedSpheres;
-
-    pub trait Shape<S: Coordinate, const D: usize>: Sized + Sync {
-        /// The row of a query of a tree of boxes.
-        #[allow(private_interfaces)]
-        const SHAPE: RowShape;
-
-        /// Returns a point of the shape, by which queries are sorted.
-        fn middle(&self) -> [S; D];
-
-        /// Writes the row of the query.
-        fn write_row(&self, space: &Space<D>, row: &mut [f64]);
-
-        /// Copies shapes to the device and sorts them. There is at least one.
-        #[allow(private_interfaces)]
-        fn sorted<R: Runtime>(client: &ComputeClient<R>, bvh: &Bvh<S, D>, shapes: &[Self]) -> Result<SortedShapes<S>>;
-    }
-
-    impl<S: Coordinate, const D: usize> Shape<S, D> for Sphere<S, D> {
-        #[allow(private_interfaces)]
-        const SHAPE: RowShape = RowShape::Sphere;
-
-        fn middle(&self) -> [S; D] {
-            self.center
-        }
-
-        fn write_row(&self, space: &Space<D>, row: &mut [f64]) {
-            write_sphere(space, self, row);
-        }
-
-        #[allow(private_interfaces)]
-        fn sorted<R: Runtime>(client: &ComputeClient<R>, bvh: &Bvh<S, D>, spheres: &[Self]) -> Result<SortedShapes<S>> {
-            Ok(SortedShapes::Balls(SortedSpheres::new(client, bvh, spheres)?))
-        }
-    }
-
-    impl<S: Coordinate, const D: usize> Shape<S, D> for Aabb<S, D> {
-        #[allow(private_interfaces)]
-        const SHAPE: RowShape = RowShape::Box;
-
-        fn middle(&self) -> [S; D] {
-            self.center()
-        }
-
-        fn write_row(&self, space: &Space<D>, row: &mut [f64]) {
-            write_box(space, self, row);
-        }
-
-        #[allow(private_interfaces)]
-        fn sorted<R: Runtime>(client: &ComputeClient<R>, bvh: &Bvh<S, D>, boxes: &[Self]) -> Result<SortedShapes<S>> {
-            Ok(SortedShapes::Boxes(Boxes::new(client, bvh.space(), boxes)?))
-        }
-    }
-
-    impl<S: Coordinate, const D: usize> Shape<S, D> for [S; D] {
-        #[allow(private_interfaces)]
-        const SHAPE: RowShape = RowShape::Box;
-
-        fn middle(&self) -> [S; D] {
-            *self
-        }
-
-        fn write_row(&self, space: &Space<D>, row: &mut [f64]) {
-            write_box(space, &Aabb::point(*self), row);
-        }
-
-        #[allow(private_interfaces)]
-        fn sorted<R: Runtime>(client: &ComputeClient<R>, bvh: &Bvh<S, D>, points: &[Self]) -> Result<SortedShapes<S>> {
-            let boxes: Vec<Aabb<S, D>> = points.iter().map(|&point| Aabb::point(point)).collect();
-            Ok(SortedShapes::Boxes(Boxes::new(client, bvh.space(), &boxes)?))
-        }
-    }
 }
 
 impl<S: Coordinate, const D: usize> Bvh<S, D> {
@@ -207,7 +117,10 @@ impl<S: Coordinate, const D: usize> Bvh<S, D> {
             let Some(nodes) = self.nodes.as_ref().filter(|_| !queries.is_empty()) else {
                 return Ok(Csr { device: self.device, offsets, values: Buffer::new(client, 0) });
             };
-            let shapes = Q::sorted(client, self, queries)?;
+            let Some(shapes) = Q::sorted(client, self, queries)? else {
+                let values = self.searched(nodes).list::<_, _, AnyValue>(client, queries, None, &offsets)?;
+                return Ok(Csr { device: self.device, offsets, values });
+            };
             let listed = self.count_sorted(client, nodes, &shapes, &offsets);
             let values = Csr::allocate_values(client, &offsets)?;
             match &shapes {
@@ -242,10 +155,19 @@ impl<S: Coordinate, const D: usize> Bvh<S, D> {
         on!(self.device, client => {
             let counts = Buffer::<u32>::filled(client, queries.len(), 0);
             if let Some(nodes) = self.nodes.as_ref().filter(|_| !queries.is_empty()) {
-                self.count_sorted(client, nodes, &Q::sorted(client, self, queries)?, &counts);
+                match Q::sorted(client, self, queries)? {
+                    Some(shapes) => _ = self.count_sorted(client, nodes, &shapes, &counts),
+                    None => self.searched(nodes).count::<_, _, AnyValue>(client, queries, None, &counts)?,
+                }
             }
             Ok(DeviceVec { device: self.device, values: counts })
         })
+    }
+
+    /// Returns the tree as the argument of a walk for rows of queries.
+    pub(super) fn searched<'a>(&'a self, nodes: &'a Nodes<S>) -> SearchedTree<'a, S, D> {
+        let (space, axes, order) = (&self.space, &self.axes, &self.order);
+        SearchedTree { device: self.device, space, nodes, axes, order, are_points: true }
     }
 
     /// Counts the points in each shape, and returns the runs near balls.

@@ -244,7 +244,7 @@ fn walk_groups<F: Float>(
         }
         let mut walk = RopeWalk::new(from, end);
         while walk.goes_on() {
-            let node = walk.node::<F>(tree);
+            let node = walk.node(&tree.links);
             let corners = corners::<F>(&tree.bounds, node.at, d);
             let near = boxes.are_near_box(&corners, &tree.sides, &limits);
             let taken = near && (node.is_leaf || boxes.contain(&corners, &reaches));

@@ -114,7 +114,7 @@ fn walk_thread<F: Float, V: LeafVisitor>(
     }
     let mut walk = RopeWalk::new(from, end);
     while walk.goes_on() {
-        let node = walk.node::<F>(tree);
+        let node = walk.node(&tree.links);
         let first = node.first;
         let corners = corners::<F>(&tree.bounds, node.at, d);
         let node_state = V::node_state(input, node.at);

@@ -296,7 +296,7 @@ fn sum_in_order<F: Float>(
             sum[0] = of_leaf::<F>(tree, queries, weights, own, &point, d, periodic);
             let mut walk = RopeWalk::new(0u32.runtime(), end);
             while walk.goes_on() {
-                let node = walk.node::<F>(tree);
+                let node = walk.node(&tree.links);
                 let corners = corners::<F>(&tree.bounds, node.at, d);
                 let near = min_distance2::<F>(&corners, &point, &tree.sides, d, periodic) <= queries.filters[1];
                 if near && node.is_leaf && node.at != own {

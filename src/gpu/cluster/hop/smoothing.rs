@@ -424,7 +424,7 @@ fn walk_thread<F: Float>(
     let wants = sum.limit >= F::new(0.0);
     let mut walk = RopeWalk::new(0u32.runtime(), end);
     while walk.goes_on() {
-        let node = walk.node::<F>(tree);
+        let node = walk.node(&tree.links);
         let corners = corners::<F>(&tree.bounds, node.at, d);
         let limit = sum.limit_to_node(kernels, node.at, spec);
         let near = wants && min_distance2::<F>(&corners, point, &tree.sides, d, periodic) <= limit;

@@ -151,7 +151,7 @@ fn is_apart<F: Float>(
     is_apart[0] = 1;
     let mut walk = RopeWalk::new(0u32.runtime(), uniform.end);
     while walk.goes_on() && is_apart[0] == 1 {
-        let node = walk.node::<F>(tree);
+        let node = walk.node(&tree.links);
         let mut near = uniform.nodes[node.at as usize] != own;
         if near {
             let corners = corners::<F>(&tree.bounds, node.at, d);

@@ -131,7 +131,7 @@ fn walk<F: Float>(
     let mut hits = Bits::new(0u32.runtime());
     let mut walk = RopeWalk::new(0u32.runtime(), components.end);
     while walk.goes_on() {
-        let node = walk.node::<F>(tree);
+        let node = walk.node(&tree.links);
         let mut near = components.uniform[node.at as usize] != best.own;
         if near {
             let corners = corners::<F>(&tree.bounds, node.at, d);

@@ -374,7 +374,7 @@ fn walk_thread<F: Float>(
     search.end_at_copies();
     let mut walk = RopeWalk::new(0u32.runtime(), end);
     while walk.goes_on() {
-        let node = walk.node::<F>(tree);
+        let node = walk.node(&tree.links);
         let corners = corners::<F>(&tree.bounds, node.at, d);
         let near = min_distance2::<F>(&corners, point, &tree.sides, d, periodic) <= search.limit[0];
         if near && node.is_leaf {

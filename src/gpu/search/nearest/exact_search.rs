@@ -121,7 +121,7 @@ fn find<F: Float>(
     push::<F>(&mut heap, tree, search, first, &mut hits, &point, left_out, spec);
     let mut walk = RopeWalk::new(0u32.runtime(), search.end);
     while walk.goes_on() {
-        let node = walk.node::<F>(tree);
+        let node = walk.node(&tree.links);
         let corners = corners::<F>(&tree.bounds, node.at, d);
         let near = min_distance2::<F>(&corners, &point, &tree.sides, d, periodic) <= heap.limit[0];
         if near && node.is_leaf {

@@ -60,7 +60,7 @@ pub(in crate::gpu) fn walk_exactly<F: Float, T: Tally>(
     let n = tree.stored;
     let mut walk = RopeWalk::new(0u32.runtime(), end);
     while walk.goes_on() {
-        let node = walk.node::<F>(tree);
+        let node = walk.node(&tree.links);
         let corners = corners::<F>(&tree.bounds, node.at, d);
         let near = min_distance2::<F>(&corners, point, &tree.sides, d, periodic) <= limit;
         let mut are_copies = near;

@@ -1,0 +1,184 @@
+//! A tree on a device that owns its primitives: the GPU counterpart of `search::values`.
+//!
+//! In: shapes, user-defined types, or pairs of one and a value. Out: counts and lists of the values that queries hit,
+//! and the nearest values of points.
+//! Boxes select candidates; the shapes themselves decide.
+//! Cost: that of a tree of boxes, and the numbers of the values.
+
+use crate::bvh::copied;
+use crate::error::Result;
+use crate::geometry::Bounded;
+use crate::gpu::buffer::{Buffer, end_phase};
+use crate::gpu::bvh::{BoxBvh, Coordinate};
+use crate::gpu::csr::Csr;
+use crate::gpu::device::{Device, on};
+use crate::gpu::device_vec::DeviceVec;
+use crate::gpu::primitives::gather::{Layout, gather};
+use crate::gpu::primitives::rounding::check_quotients;
+use crate::gpu::search::nearest::Neighbors;
+use crate::gpu::search::query::Query;
+use crate::gpu::search::query_rows::{HostRows, check_rows};
+use crate::gpu::search::shapes::shape::{Distance, HitBy, Shape};
+use crate::gpu::search::shapes::walk::{SearchedTree, StoredRows};
+use crate::search::nearest::Nearest;
+
+/// A tree on a device that owns its primitives and tests the shapes themselves: the GPU counterpart of
+/// [`crate::ValueBvh`], with identical results.
+///
+/// Values are shapes, user-defined types ([`Shape`]), or pairs of one and a value, which stay on the host. Results are
+/// positions in [`ValueBvh::values`]. Space is open.
+///
+/// ```no_run
+/// use ropewalk::geometry::Triangle;
+/// use ropewalk::gpu::{Device, ValueBvh};
+/// use ropewalk::Sphere;
+///
+/// let triangle = |x: f32| Triangle::new([x, 0.0, 0.0], [x + 4.0, 0.0, 0.0], [x, 4.0, 0.0]);
+/// let roofs = vec![(triangle(0.0), "barn"), (triangle(10.0), "mill")];
+/// let bvh = ValueBvh::build(roofs, Device::first()?)?;
+/// let hits = bvh.query_all(&[Sphere::new([11.0, 1.0, 0.5], 0.5)])?.read()?;
+/// assert_eq!(bvh.values()[hits.of(0)[0] as usize].1, "mill");
+/// # Ok::<(), ropewalk::Error>(())
+/// ```
+///
+/// # Cost
+/// Memory: that of a [`BoxBvh`], and 8 bytes for each number of a value: 11 numbers for a triangle in space.
+#[derive(Clone)]
+pub struct ValueBvh<T, S, const D: usize> {
+    values: Vec<T>,
+    boxes: BoxBvh<S, D>,
+    stored: StoredRows,
+}
+
+impl<T: Shape<S, D>, S: Coordinate, const D: usize> ValueBvh<T, S, D> {
+    /// Copies values to the device and builds a tree over their boxes, in open space.
+    ///
+    /// # Errors
+    /// - Those of [`BoxBvh::build`].
+    /// - The values have more than 2^32 - 1 numbers in total, or more than a buffer of the device can hold.
+    /// - The device rounds quotients or roots differently from the CPU.
+    pub fn build(values: Vec<T>, device: Device) -> Result<Self> {
+        let boxes = BoxBvh::build(&values, device)?;
+        on!(device, client => {
+            check_quotients(client, device)?;
+            check_rows(client, values.len(), T::NUMBERS)?;
+            let HostRows { rows, extra } = HostRows::new(values.len(), T::NUMBERS, &|at, row, extra| {
+                values[at].write(row, extra);
+            });
+            check_rows(client, extra.len(), 1)?;
+            let rows = gather(client, &Buffer::from_slice(client, &rows), &boxes.order, T::NUMBERS, Layout::Rows);
+            let stored = StoredRows { rows, extra: Buffer::from_slice(client, &extra), width: T::NUMBERS };
+            Ok(Self { values, boxes, stored })
+        })
+    }
+
+    /// Returns the number of stored values.
+    pub fn len(&self) -> usize {
+        self.values.len()
+    }
+
+    /// Returns `true` if no values are stored.
+    pub fn is_empty(&self) -> bool {
+        self.values.is_empty()
+    }
+
+    /// Returns the stored values. The indices of results are positions in this slice.
+    pub fn values(&self) -> &[T] {
+        &self.values
+    }
+
+    /// Returns the values in their order.
+    pub fn into_values(self) -> Vec<T> {
+        self.values
+    }
+
+    /// Returns the tree over the boxes of the values, for searches that need only boxes.
+    pub fn boxes(&self) -> &BoxBvh<S, D> {
+        &self.boxes
+    }
+
+    /// Returns the device that holds the tree.
+    pub fn device(&self) -> Device {
+        self.boxes.device
+    }
+
+    /// Returns the tree as the argument of a walk, and the numbers of its values; `None` if it is empty.
+    pub(in crate::gpu) fn searched(&self) -> Option<(SearchedTree<'_, S, D>, &StoredRows)> {
+        Some((self.boxes.searched()?, &self.stored))
+    }
+
+    /// Lists the values that each query hits, in the order of the queries, as [`crate::ValueBvh::query_all`].
+    ///
+    /// Lists are in the order of the tree.
+    ///
+    /// # Errors
+    /// - There are more than 2^32 - 1 entries in total, or more than a buffer of the device can hold.
+    /// - The queries have more than 2^32 - 1 numbers in total, or more than a buffer can hold.
+    /// - The device fails.
+    ///
+    /// # Cost
+    /// Two walks: values are counted by the first and listed by the second. Memory: 4 bytes per entry and 4 per query;
+    /// while it runs, some 16 bytes more per number of a query.
+    pub fn query_all<Q: Query<S, D>>(&self, queries: &[Q]) -> Result<Csr>
+    where
+        T: HitBy<Q, S, D>,
+    {
+        on!(self.boxes.device, client => {
+            let offsets = Buffer::<u32>::filled(client, queries.len() + 1, 0);
+            let values = match self.searched() {
+                Some((tree, stored)) => tree.list::<_, _, T::Test>(client, queries, Some(stored), &offsets)?,
+                None => Buffer::new(client, 0),
+            };
+            Ok(Csr { device: self.boxes.device, offsets, values })
+        })
+    }
+
+    /// Counts the values that each query hits, in the order of the queries.
+    ///
+    /// # Errors
+    /// There are too many queries, as for [`ValueBvh::query_all`]; the device fails.
+    ///
+    /// # Cost
+    /// Memory: 4 bytes per query; while it runs, as [`ValueBvh::query_all`].
+    pub fn count_all<Q: Query<S, D>>(&self, queries: &[Q]) -> Result<DeviceVec<u32>>
+    where
+        T: HitBy<Q, S, D>,
+    {
+        on!(self.boxes.device, client => {
+            let counts = Buffer::<u32>::filled(client, queries.len(), 0);
+            if let Some((tree, stored)) = self.searched() {
+                tree.count::<_, _, T::Test>(client, queries, Some(stored), &counts)?;
+            }
+            Ok(DeviceVec { device: self.boxes.device, values: counts })
+        })
+    }
+}
+
+impl<T: Distance<S, D>, S: Coordinate, const D: usize> ValueBvh<T, S, D> {
+    /// Finds the `k` values nearest to each of many points by the distance to the shapes, nearest first, ties by index,
+    /// as [`crate::ValueBvh::nearest_all`].
+    ///
+    /// Rows are in the order of `points`. `wanted` is `k` or a [`Nearest`]. A point that is not finite has no neighbours,
+    /// and a value whose distance is NaN is no neighbour.
+    ///
+    /// # Errors
+    /// - There are more than 2^32 - 1 neighbours, or numbers of queries (1 + 2 D for each), in total, or more than a
+    ///   buffer of the device can hold.
+    /// - The device fails.
+    ///
+    /// # Cost
+    /// As [`BoxBvh::nearest_all`], and a test of each shape whose box is nearer than the k-th neighbour so far.
+    pub fn nearest_all(&self, points: &[[S; D]], wanted: impl Into<Nearest>) -> Result<Neighbors> {
+        let wanted = wanted.into();
+        let device = self.boxes.device;
+        on!(device, client => {
+            let found = Neighbors::unfilled(client, device, points.len(), wanted.k.min(self.len()))?;
+            if let Some((tree, stored)) = self.searched().filter(|_| found.indices.len() > 0) {
+                let boxes = copied(points, Bounded::bounds);
+                tree.fill_nearest::<_, T::Test>(client, Some(stored), &boxes, &wanted, &found)?;
+                end_phase(client, "nearest")?;
+            }
+            Ok(found)
+        })
+    }
+}
