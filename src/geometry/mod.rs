@@ -19,6 +19,7 @@ macro_rules! for_each_glam_vector {
 mod aabb;
 mod boundary;
 mod bounded;
+mod crossed;
 mod distance;
 pub(crate) mod errors;
 mod filtered;
@@ -34,6 +35,7 @@ mod space;
 pub use aabb::{Aabb, Sphere};
 pub use boundary::Boundary;
 pub use bounded::Bounded;
+pub use crossed::Crossed;
 pub(crate) use distance::squared_limit;
 pub use distance::{Distance, distance_from_square};
 pub(crate) use filtered::{Blocks, FilteredRadius, Metric};

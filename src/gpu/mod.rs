@@ -128,6 +128,7 @@ pub use halo::CenterFinder;
 pub use interop::CudaMemory;
 pub use interpolate::{Interpolator, MovingLeastSquares};
 pub use search::{
-    BoxTest, CastHits, Distance, DistanceTest, Emitter, HitBy, HitMapper, HitTest, Mesh, MeshNeighbors, Neighbors,
-    Query, RayHits, RayLists, Rays, Shape, Solids, ValueBvh, Visitor,
+    BoxTest, CastHits, Crossed, CrossingMapper, CrossingTest, Crossings, Distance, DistanceTest, Emitter, HitBy,
+    HitMapper, HitTest, Mesh, MeshNeighbors, NeighborMapper, Neighbors, Query, RayHits, RayLists, Rays, Shape, Solids,
+    ValueBvh, Visitor,
 };

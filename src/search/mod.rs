@@ -3,6 +3,7 @@
 
 pub(crate) mod radius_test;
 mod cast;
+mod crossings;
 pub(crate) mod leaf_neighborhood;
 mod map_hits;
 mod map_neighbors;
@@ -14,6 +15,7 @@ mod range;
 mod values;
 
 pub use cast::CastHit;
+pub use crossings::Crossing;
 pub use mesh::{Mesh, MeshNearest, RayHit};
 pub use nearest::{Nearest, Neighbor};
 pub use neighbors::NeighborAt;

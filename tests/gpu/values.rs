@@ -6,7 +6,7 @@ use common::random::Random;
 use cubecl::prelude::*;
 use ropewalk::geometry::{Bounded, Capsule, Dop14, Ellipsoid, HitBy, Obb, Query, Segment, Tetrahedron, Triangle};
 use ropewalk::gpu::cubecl;
-use ropewalk::gpu::{self, BoxBvh, Coordinate, Device, Emitter, HitMapper};
+use ropewalk::gpu::{self, BoxBvh, Coordinate, CrossingMapper, Device, Emitter, HitMapper, NeighborMapper};
 use ropewalk::{Aabb, Bvh, Nearest, Ray, Sphere, ValueBvh};
 
 fn device() -> Device {
@@ -324,7 +324,7 @@ fn user_defined_types() {
     }
 }
 
-/// Emits each larger value and its index; ends after three of them.
+/// Emits each larger value and its index, and their number; ends after three of them.
 struct Larger;
 
 #[derive(CubeType)]
@@ -350,6 +350,10 @@ impl HitMapper for Larger {
             state.count.store(state.count.read() + 1);
         }
         state.count.read() < 3
+    }
+
+    fn finish(state: &OwnAndCount, out: &Emitter<u32>) {
+        out.emit(state.count.read());
     }
 }
 
@@ -380,8 +384,9 @@ fn callbacks_emit_values() {
         let expect = |all: ropewalk::Csr<u32>, found: ropewalk::Csr<u32>, name: &str| {
             assert_eq!(found.len(), 50, "{name}");
             for query in 0..50 {
-                let expected = all.of(query);
-                assert_eq!(found.of(query), &expected[..expected.len().min(6)], "{name}: {n} points, query {query}");
+                let mut expected = all.of(query)[..all.of(query).len().min(6)].to_vec();
+                expected.push(expected.len() as u32 / 2);
+                assert_eq!(found.of(query), expected, "{name}: {n} points, query {query}");
             }
         };
         let ours = gpu::Bvh::build(&points, device()).unwrap();
@@ -402,4 +407,123 @@ fn callbacks_emit_values() {
     let tree = gpu::Bvh::build(&[[0.0f32, 0.0]], device()).unwrap();
     let error = tree.map_hits::<Larger, _>(&[[0.0f32, 0.0]], &[], &[1]).unwrap_err();
     assert_eq!(error.to_string(), "expected one value each, got 0 values for 1 queries");
+}
+
+/// The energy that a ray leaves in each shape, until none is left, followed by the rest.
+struct Absorbed;
+
+#[cube]
+impl CrossingMapper for Absorbed {
+    type Value = f64;
+    type Output = f64;
+    type State = RuntimeCell<f64>;
+
+    fn start(_ray: u32, energy: f64) -> RuntimeCell<f64> {
+        RuntimeCell::<f64>::new(energy)
+    }
+
+    fn map(left: &RuntimeCell<f64>, _index: u32, enter: f64, leave: f64, value: f64, out: &Emitter<f64>) -> bool {
+        let deposit = min(left.read(), value * (leave - enter));
+        out.emit(deposit);
+        left.store(left.read() - deposit);
+        left.read() > f64::new(0.0)
+    }
+
+    fn finish(left: &RuntimeCell<f64>, out: &Emitter<f64>) {
+        out.emit(left.read());
+    }
+}
+
+fn compare_crossings<T, S: Coordinate, const D: usize>(stored: &[T], rays: &[Ray<S, D>])
+where
+    T: gpu::Crossed<S, D> + ropewalk::geometry::Crossed<S, D> + Clone,
+{
+    let theirs = ValueBvh::build(stored.to_vec()).unwrap();
+    let ours = gpu::ValueBvh::build(stored.to_vec(), device()).unwrap();
+    let found = ours.crossings_all(rays).unwrap();
+    let expected = theirs.crossings_all(rays);
+    assert_eq!(found.read().unwrap(), expected);
+    assert!(rays.iter().zip(&expected).all(|(ray, list)| theirs.crossings(ray) == list));
+    let values: Vec<f64> = (0..stored.len()).map(|i| 0.5 + i as f64 / 8.0).collect();
+    let energies: Vec<f64> = (0..rays.len()).map(|i| i as f64 / 4.0).collect();
+    let lists = found.map::<Absorbed>(&energies, &values).unwrap().read().unwrap();
+    for (ray, list) in expected.iter().enumerate() {
+        let mut left = energies[ray];
+        let mut absorbed = vec![];
+        for crossing in list {
+            let deposit = (values[crossing.index as usize] * (crossing.leave - crossing.enter)).min(left);
+            absorbed.push(deposit);
+            left -= deposit;
+            if left <= 0.0 {
+                break;
+            }
+        }
+        absorbed.push(left);
+        assert_eq!(lists.of(ray), absorbed, "ray {ray}");
+    }
+}
+
+#[test]
+fn rays_cross_shapes_in_order() {
+    let mut random = Random::new(9);
+    let places = &mut Places { random: &mut random, grid: 0.5 };
+    for n in [0, 1, 400] {
+        let boxes: Vec<Aabb<f32, 3>> = (0..n).map(|_| places.aabb()).collect();
+        let rays: Vec<Ray<f32, 3>> = (0..60).map(|_| places.ray()).collect();
+        compare_crossings(&boxes, &rays);
+        let spheres: Vec<(Sphere<f32, 3>, u8)> = (0..n).map(|_| (places.sphere(), 1)).collect();
+        compare_crossings(&spheres, &rays);
+    }
+}
+
+/// The index and the squared distance of each neighbour within a radius of the query's own, up to one of value 0.
+struct Within;
+
+#[cube]
+impl NeighborMapper for Within {
+    type Value = f64;
+    type Output = f64;
+    type State = RuntimeCell<f64>;
+
+    fn start(_query: u32, own: f64) -> RuntimeCell<f64> {
+        RuntimeCell::<f64>::new(own)
+    }
+
+    fn map(own: &RuntimeCell<f64>, index: u32, distance2: f64, value: f64, out: &Emitter<f64>) -> bool {
+        if distance2 <= own.read() {
+            out.emit(f64::cast_from(index));
+            out.emit(distance2);
+        }
+        value > f64::new(0.0)
+    }
+
+    fn finish(_own: &RuntimeCell<f64>, _out: &Emitter<f64>) {}
+}
+
+#[test]
+fn callbacks_of_nearest_neighbors() {
+    let mut random = Random::new(10);
+    let places = &mut Places { random: &mut random, grid: 0.25 };
+    for (n, k) in [(0, 3), (2, 3), (500, 7)] {
+        let points: Vec<[f32; 3]> = (0..n).map(|_| places.point()).collect();
+        let queries: Vec<[f32; 3]> = (0..50).map(|_| places.point()).chain([[f32::NAN; 3]]).collect();
+        let own: Vec<f64> = (0..51).map(|i| f64::from(i) / 8.0).collect();
+        let values: Vec<f64> = (0..n).map(|i| (i % 5) as f64).collect();
+        let near = gpu::Bvh::build(&points, device()).unwrap().nearest_all(&queries, k).unwrap();
+        let found = near.map::<Within>(&own, &values).unwrap().read().unwrap();
+        let lists = Bvh::build(&points).unwrap().nearest_all(&queries, k);
+        for (query, list) in lists.iter().enumerate() {
+            let mut expected = vec![];
+            for near in list {
+                if near.distance2 <= own[query] {
+                    expected.extend([f64::from(near.index), near.distance2]);
+                }
+                if values[near.index as usize] == 0.0 {
+                    break;
+                }
+            }
+            assert_eq!(found.of(query), expected, "query {query} of {n} points");
+        }
+        assert!(near.map::<Within>(&own[..50], &values).is_err());
+    }
 }

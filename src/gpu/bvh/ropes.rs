@@ -48,6 +48,15 @@ impl<S> Nodes<S> {
 }
 
 impl<S: Coordinate> Nodes<S> {
+    /// Returns the nodes of an empty tree, whose walks end at once.
+    pub fn none<R: Runtime>(client: &ComputeClient<R>) -> Self {
+        Self {
+            bounds: Buffer::new(client, 0),
+            links: Buffer::from_slice(client, &[0, 0]),
+            leaf_of_point: Buffer::new(client, 0),
+        }
+    }
+
     /// Copies the nodes of a tree that is not empty to a device.
     pub fn upload<R: Runtime, const D: usize>(client: &ComputeClient<R>, bvh: &crate::Bvh<S, D>) -> Self {
         let all = (0..=bvh.end()).map(|at| bvh.node(at));

@@ -9,6 +9,7 @@ use cubecl::prelude::*;
 
 use crate::error::Result;
 use crate::gpu::buffer::Buffer;
+use crate::gpu::bvh::ropes::Nodes;
 use crate::gpu::bvh::traverse::rope_walk::{RopeWalk, TreeNode};
 use crate::gpu::bvh::{Bvh, Coordinate};
 use crate::gpu::device::on;
@@ -199,13 +200,10 @@ impl<S: Coordinate, const D: usize> Bvh<S, D> {
     pub fn call<K: KernelCall<S>>(&self, call: K) -> Result<K::Output> {
         on!(self.device, client => {
             let sides = self.space.period().copied().unwrap_or([0.0; D]);
-            let (bounds, links) = match &self.nodes {
-                Some(nodes) => (nodes.bounds.clone(), nodes.links.clone()),
-                None => (Buffer::new(client, 0), Buffer::from_slice(client, &[0, 0])),
-            };
+            let nodes = self.nodes.clone().unwrap_or_else(|| Nodes::none(client));
             let tree = TreeArg {
-                bounds,
-                links,
+                bounds: nodes.bounds,
+                links: nodes.links,
                 axes: self.axes.clone(),
                 order: self.order.clone(),
                 sides: Buffer::from_slice(client, &sides.map(S::from_f64)),

@@ -5,6 +5,7 @@
 
 use crate::error::Result;
 use crate::gpu::buffer::Buffer;
+use crate::gpu::bvh::ropes::Nodes;
 use crate::gpu::bvh::{BoxBvh, Coordinate};
 use crate::gpu::csr::Csr;
 use crate::gpu::device::on;
@@ -15,9 +16,13 @@ use crate::gpu::search::shapes::walk::{AnyValue, SearchedTree};
 impl<S: Coordinate, const D: usize> BoxBvh<S, D> {
     /// Returns the tree as the argument of a walk; `None` if it is empty.
     pub(in crate::gpu) fn searched(&self) -> Option<SearchedTree<'_, S, D>> {
-        let nodes = self.nodes.as_ref()?;
+        Some(self.searched_by(self.nodes.as_ref()?))
+    }
+
+    /// Returns the tree as the argument of a walk of `nodes`.
+    pub(in crate::gpu) fn searched_by<'a>(&'a self, nodes: &'a Nodes<S>) -> SearchedTree<'a, S, D> {
         let (space, axes, order) = (&self.space, &self.corners, &self.order);
-        Some(SearchedTree { device: self.device, space, nodes, axes, order, are_points: false })
+        SearchedTree { device: self.device, space, nodes, axes, order, are_points: false }
     }
 
     /// Lists the stored boxes that each query meets, in the order of the queries. Touching counts.

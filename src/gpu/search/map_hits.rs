@@ -10,6 +10,7 @@ use cubecl::prelude::*;
 
 use crate::error::Result;
 use crate::gpu::buffer::Buffer;
+use crate::gpu::bvh::ropes::Nodes;
 use crate::gpu::bvh::traverse::spec::TraversalMode;
 use crate::gpu::bvh::traverse::visitor::LeafVisitor;
 use crate::gpu::bvh::{BoxBvh, Bvh, Coordinate};
@@ -25,10 +26,10 @@ use crate::gpu::search::shapes::walk::{AnyValue, SearchedTree, StoredRows};
 use crate::gpu::search::shapes::{Shape, ValueBvh};
 use crate::gpu::search::visitor::one_each;
 
-/// A user-defined callback that emits any number of values for each hit, compiled into the walk.
+/// A user-defined callback that emits any number of values for each hit and at the end, compiled into the walk.
 ///
 /// Each query starts with a state and visits its hits one by one, in the order of the tree, until none remain or
-/// [`HitMapper::map`] returns `false`. The walk is done twice, first to count the emitted values and then to write
+/// [`HitMapper::map`] returns `false`. Then [`HitMapper::finish`] emits values, such as a sum. The walk is done twice, first to count the emitted values and then to write
 /// them, so the callback must emit the same values both times. See [`Visitor`](crate::gpu::Visitor) for how kernels are
 /// written.
 ///
@@ -56,6 +57,8 @@ use crate::gpu::search::visitor::one_each;
 ///         }
 ///         true.runtime()
 ///     }
+///
+///     fn finish(_own: &RuntimeCell<f32>, _out: &Emitter<f32>) {}
 /// }
 ///
 /// let bvh = Bvh::build(&[[0.0f32, 0.0], [5.0, 0.0], [1.0, 0.0]], Device::first()?)?;
@@ -81,6 +84,9 @@ pub trait HitMapper: Send + Sync + 'static {
     ///
     /// `index` is the hit's index in the caller's slice and `value` its value.
     fn map(state: &Self::State, index: u32, value: Self::Value, out: &Emitter<Self::Output>) -> bool;
+
+    /// Ends the query, and emits values.
+    fn finish(state: &Self::State, out: &Emitter<Self::Output>);
 }
 
 impl<S: Coordinate, const D: usize> Bvh<S, D> {
@@ -105,26 +111,27 @@ impl<S: Coordinate, const D: usize> Bvh<S, D> {
         one_each("points", self.len(), values)?;
         one_each("queries", queries.len(), own)?;
         on!(self.device, client => {
-            let walk = |tree: &SearchedTree<S, D>| {
-                let Some(SortedShapes::Balls(balls)) = Q::sorted(client, self, queries)? else {
-                    return map_rows::<_, _, D, _, M, AnyValue>(client, tree, None, queries, own, values);
-                };
-                let (asked, mode) = (balls.asked(), TraversalMode::Each);
-                let mapping = Mapping::<M>::new(client, tree.order, &balls.order, own, values);
-                mapping.run(client, self.device, &|pass| {
-                    let (input, output) = (|| mapping.input(pass), || mapping.output(pass));
-                    match pass {
-                        Pass::Count(_) => {
-                            self.walk_queries::<_, MapVisitor<M, false>>(client, tree.nodes, &asked, mode, input, output);
-                        }
-                        Pass::Write { .. } => {
-                            self.walk_queries::<_, MapVisitor<M, true>>(client, tree.nodes, &asked, mode, input, output);
-                        }
-                    }
-                })
+            if queries.is_empty() {
+                return Ok(no_lists(client, self.device));
+            }
+            let nodes = self.nodes.clone().unwrap_or_else(|| Nodes::none(client));
+            let tree = self.searched(&nodes);
+            let Some(SortedShapes::Balls(balls)) = Q::sorted(client, self, queries)? else {
+                return map_rows::<_, _, D, _, M, AnyValue>(client, &tree, None, queries, own, values);
             };
-            let tree = self.nodes.as_ref().map(|nodes| self.searched(nodes));
-            tree.filter(|_| !queries.is_empty()).map_or_else(|| Ok(no_lists(client, self.device, queries.len())), |tree| walk(&tree))
+            let (asked, mode) = (balls.asked(), TraversalMode::Each);
+            let mapping = Mapping::<M>::new(client, tree.order, &balls.order, own, values);
+            mapping.run(client, self.device, &|pass| {
+                let (input, output) = (|| mapping.input(pass), || mapping.output(pass));
+                match pass {
+                    Pass::Count(_) => {
+                        self.walk_queries::<_, MapVisitor<M, false>>(client, &nodes, &asked, mode, input, output);
+                    }
+                    Pass::Write { .. } => {
+                        self.walk_queries::<_, MapVisitor<M, true>>(client, &nodes, &asked, mode, input, output);
+                    }
+                }
+            })
         })
     }
 }
@@ -140,9 +147,12 @@ impl<S: Coordinate, const D: usize> BoxBvh<S, D> {
     ) -> Result<Csr<M::Output>> {
         one_each("boxes", self.len(), values)?;
         one_each("queries", queries.len(), own)?;
-        on!(self.device, client => match self.searched().filter(|_| !queries.is_empty()) {
-            Some(tree) => map_rows::<_, _, D, _, M, AnyValue>(client, &tree, None, queries, own, values),
-            None => Ok(no_lists(client, self.device, queries.len())),
+        on!(self.device, client => {
+            if queries.is_empty() {
+                return Ok(no_lists(client, self.device));
+            }
+            let nodes = self.nodes.clone().unwrap_or_else(|| Nodes::none(client));
+            map_rows::<_, _, D, _, M, AnyValue>(client, &self.searched_by(&nodes), None, queries, own, values)
         })
     }
 }
@@ -161,19 +171,24 @@ impl<T: Shape<S, D>, S: Coordinate, const D: usize> ValueBvh<T, S, D> {
     {
         one_each("values", self.len(), values)?;
         one_each("queries", queries.len(), own)?;
-        on!(self.device(), client => match self.searched().filter(|_| !queries.is_empty()) {
-            Some((tree, stored)) => map_rows::<_, _, D, _, M, T::Test>(client, &tree, Some(stored), queries, own, values),
-            None => Ok(no_lists(client, self.device(), queries.len())),
+        let (boxes, stored) = (self.boxes(), self.stored());
+        on!(boxes.device, client => {
+            if queries.is_empty() {
+                return Ok(no_lists(client, boxes.device));
+            }
+            let nodes = boxes.nodes.clone().unwrap_or_else(|| Nodes::none(client));
+            let tree = boxes.searched_by(&nodes);
+            map_rows::<_, _, D, _, M, T::Test>(client, &tree, Some(stored), queries, own, values)
         })
     }
 }
 
-/// Returns `n` empty lists.
-fn no_lists<R: Runtime, T: CubeElement + Numeric>(client: &ComputeClient<R>, device: Device, n: usize) -> Csr<T> {
-    Csr { device, offsets: Buffer::filled(client, n + 1, 0), values: Buffer::new(client, 0) }
+/// Returns the lists of no queries.
+fn no_lists<R: Runtime, T: CubeElement + Numeric>(client: &ComputeClient<R>, device: Device) -> Csr<T> {
+    Csr { device, offsets: Buffer::filled(client, 1, 0), values: Buffer::new(client, 0) }
 }
 
-/// Maps the hits of at least one query of a tree that is not empty, by rows of queries.
+/// Maps the hits of at least one query, by rows of queries.
 fn map_rows<R: Runtime, S: Coordinate, const D: usize, Q: Query<S, D>, M: HitMapper, T: HitTest>(
     client: &ComputeClient<R>,
     tree: &SearchedTree<S, D>,
@@ -322,6 +337,7 @@ impl<M: HitMapper, const WRITES: bool> LeafVisitor for MapVisitor<M, WRITES> {
     }
 
     fn finish(state: &Self::State, input: &Self::Input, output: &mut Self::Output, query: u32) {
+        M::finish(&state.state, &state.emitter);
         if comptime!(!WRITES) {
             let index = input.queries[query as usize] as usize;
             output.counts[index] = state.emitter.place();

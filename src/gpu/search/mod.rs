@@ -3,9 +3,11 @@
 mod box_queries;
 mod boxes;
 mod emitter;
+mod hit_lists;
 #[cfg(feature = "distributed")]
 mod in_boxes;
 mod map_hits;
+mod map_lists;
 mod mesh;
 pub(super) mod nearest;
 pub(super) mod neighbors;
@@ -19,8 +21,9 @@ pub(super) mod visitor;
 
 pub use emitter::Emitter;
 pub use map_hits::HitMapper;
+pub use map_lists::{CrossingMapper, NeighborMapper};
 pub use mesh::{CastHits, Mesh, MeshNeighbors, RayHits, RayLists, Rays, Solids};
 pub use nearest::Neighbors;
 pub use query::Query;
-pub use shapes::{BoxTest, Distance, DistanceTest, HitBy, HitTest, Shape, ValueBvh};
+pub use shapes::{BoxTest, Crossed, CrossingTest, Crossings, Distance, DistanceTest, HitBy, HitTest, Shape, ValueBvh};
 pub use visitor::Visitor;

@@ -101,7 +101,7 @@ impl<S: Coordinate, const D: usize> BoxBvh<S, D> {
         let wanted = wanted.into();
         let boxes = copied(queries, Bounded::bounds);
         on!(self.device, client => {
-            let found = Neighbors::unfilled(client, self.device, boxes.len(), wanted.k.min(self.len()))?;
+            let found = Neighbors::unfilled(client, self.device, boxes.len(), wanted.k, self.len())?;
             if let Some(tree) = self.searched().filter(|_| found.indices.len() > 0) {
                 tree.fill_nearest::<_, OfBoxes>(client, None, &boxes, &wanted, &found)?;
                 end_phase(client, "nearest")?;

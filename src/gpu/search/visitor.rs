@@ -247,12 +247,7 @@ impl<S: Coordinate, const D: usize> Bvh<S, D> {
         on!(self.device, client => {
             let outputs = Buffer::<V::Output>::new(client, spheres.len());
             if !spheres.is_empty() {
-                // A walk without nodes ends at once, and the visitors finish.
-                let nodes = &self.nodes.clone().unwrap_or_else(|| Nodes {
-                    bounds: Buffer::new(client, 0),
-                    links: Buffer::from_slice(client, &[0, 0]),
-                    leaf_of_point: Buffer::new(client, 0),
-                });
+                let nodes = &self.nodes.clone().unwrap_or_else(|| Nodes::none(client));
                 let balls = SortedSpheres::new(client, self, spheres)?;
                 let own = gather(client, &Buffer::from_slice(client, own), &balls.order, 1, Layout::Rows);
                 let values = gather(client, &Buffer::from_slice(client, values), &self.order, 1, Layout::Rows);

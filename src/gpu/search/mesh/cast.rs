@@ -23,9 +23,10 @@ use crate::gpu::buffer::{Buffer, THREADS_PER_BLOCK, blocks_for, grid};
 use crate::gpu::bvh::Coordinate;
 use crate::gpu::device::{MAX_ITERATIONS, is_cuda};
 use crate::gpu::errors;
+use crate::gpu::search::hit_lists::{HitListsLaunch, sort_lists};
 use crate::gpu::search::mesh::cast_kernels::cast_rays;
 use crate::gpu::search::mesh::cast_spec::{CastSpec, MARK_TEST_ALL, Wanted};
-use crate::gpu::search::mesh::lists::{CastOutput, HitsLaunch, sort_lists};
+use crate::gpu::search::mesh::lists::{CastOutput, width};
 use crate::gpu::search::mesh::prepared::PreparedRays;
 use crate::gpu::search::mesh::primitives::Items;
 use crate::gpu::search::mesh::rays::Rays;
@@ -69,7 +70,7 @@ pub(super) fn cast<R: Runtime, S: Coordinate>(
         is_ordered: prepared.is_ordered(),
         is_guarded: !is_cuda(client),
     };
-    let hits = || HitsLaunch::new(found.indices.arg(), found.numbers.arg(), found.offsets.arg());
+    let hits = || HitListsLaunch::new(found.indices.arg(), found.numbers.arg(), found.offsets.arg());
     // Drivers that end long loops count the iterations for all rays of a thread.
     let (units, turns) = if spec.is_guarded {
         (SMALL_BLOCK_THREADS, 1)
@@ -119,7 +120,7 @@ pub(super) fn cast<R: Runtime, S: Coordinate>(
                 CubeDim::new_1d(THREADS_PER_BLOCK),
                 hits(),
                 n as u32,
-                items.item,
+                width(items.item),
             )
         };
     }

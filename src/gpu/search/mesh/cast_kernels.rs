@@ -12,10 +12,11 @@
 
 use cubecl::prelude::*;
 
+use crate::gpu::search::hit_lists::HitLists;
 use crate::gpu::search::mesh::candidates::{entered, may_meet};
 use crate::gpu::search::mesh::cast_spec::{CastSpec, MARK_TEST_ALL, Wanted};
 use crate::gpu::search::mesh::constants::{HUGE, INFINITE};
-use crate::gpu::search::mesh::lists::{Hits, width};
+use crate::gpu::search::mesh::lists::width;
 use crate::gpu::search::mesh::prepared::PreparedRaysIn;
 use crate::gpu::search::mesh::primitives::{Item, ItemsIn};
 use crate::gpu::search::mesh::ray_frame::{FrameRay, READY, TEST_ALL};
@@ -44,7 +45,7 @@ pub(super) fn cast_rays<F: Float>(
     items: &ItemsIn<F>,
     rays: &RaysIn<F>,
     prepared: &PreparedRaysIn,
-    hits: &mut Hits,
+    hits: &mut HitLists,
     marks: &mut Array<u32>,
     n: u32,
     turns: u32,
@@ -220,7 +221,7 @@ impl Casting {
     }
 
     /// Writes the result of the ray, if there is one.
-    fn finish(&mut self, hits: &mut Hits, marks: &mut Array<u32>, #[comptime] spec: CastSpec) {
+    fn finish(&mut self, hits: &mut HitLists, marks: &mut Array<u32>, #[comptime] spec: CastSpec) {
         let at = self.at[0] + 0;
         if at != NONE {
             self.at[0] = NONE.runtime();
@@ -251,7 +252,7 @@ fn decide<F: Float>(
     placed: &mut FrameRay,
     index: u32,
     casting: &mut Casting,
-    hits: &mut Hits,
+    hits: &mut HitLists,
     #[comptime] spec: CastSpec,
 ) {
     let at = casting.at[0] + 0;

@@ -110,7 +110,7 @@ impl<S: Coordinate, const D: usize> Bvh<S, D> {
     pub fn nearest_all(&self, points: &[[S; D]], wanted: impl Into<Nearest>) -> Result<Neighbors> {
         let wanted = wanted.into();
         on!(self.device, client => {
-            let mut found = Neighbors::unfilled(client, self.device, points.len(), wanted.k.min(self.len()))?;
+            let mut found = Neighbors::unfilled(client, self.device, points.len(), wanted.k, self.len())?;
             let Some(nodes) = self.nodes.as_ref().filter(|_| found.indices.len() > 0) else { return Ok(found) };
             let queries = QueryPoints::of_finite(client, points, &self.space)?;
             let n = queries.as_ref().map_or(0, |queries| queries.order.len());
@@ -132,7 +132,7 @@ impl<S: Coordinate, const D: usize> Bvh<S, D> {
         wanted: Nearest,
         row_order: RowOrder,
     ) -> Result<Neighbors> {
-        let found = Neighbors::unfilled(client, self.device, self.len(), wanted.k.min(self.len()))?;
+        let found = Neighbors::unfilled(client, self.device, self.len(), wanted.k, self.len())?;
         if let Some(nodes) = self.nodes.as_ref().filter(|_| found.k > 0) {
             let stored = QueryPoints { order: self.order.clone(), axes: self.axes.clone(), are_stored: true };
             self.fill_rows(client, nodes, &stored, &wanted, row_order, &found);
@@ -152,7 +152,7 @@ impl<S: Coordinate, const D: usize> Bvh<S, D> {
         bounds: &Aabb<S, D>,
         wanted: Nearest,
     ) -> Result<Neighbors> {
-        let found = Neighbors::unfilled(client, self.device, points.len() / D, wanted.k.min(self.len()))?;
+        let found = Neighbors::unfilled(client, self.device, points.len() / D, wanted.k, self.len())?;
         if let Some(nodes) = self.nodes.as_ref().filter(|_| found.indices.len() > 0) {
             let queries = QueryPoints::new(client, points, bounds)?;
             self.fill_rows(client, nodes, &queries, &wanted, RowOrder::Caller, &found);

@@ -13,29 +13,33 @@ use crate::search::nearest::Neighbor;
 /// The nearest neighbours of each query, on a device. Kernels may still be computing them.
 #[derive(Clone, Debug)]
 pub struct Neighbors {
-    pub(super) device: Device,
+    pub(in crate::gpu) device: Device,
     pub(super) n: usize,
     pub(in crate::gpu) k: usize,
+    /// The number of stored primitives.
+    pub(in crate::gpu) n_stored: usize,
     /// `k` indices per query, in the order of the queries as they were given, padded with [`u32::MAX`].
     pub(in crate::gpu) indices: Buffer<u32>,
     pub(in crate::gpu) distances2: Buffer<f64>,
 }
 
 impl Neighbors {
-    /// Allocates `k` places for each of `n` queries. `k` is at most the number of stored primitives.
+    /// Allocates places for the `k` nearest of `n_stored` primitives, or for all of them, for each of `n` queries.
     pub(in crate::gpu) fn unfilled<R: Runtime>(
         client: &ComputeClient<R>,
         device: Device,
         n: usize,
         k: usize,
+        n_stored: usize,
     ) -> Result<Self> {
+        let k = k.min(n_stored);
         let values = n as u128 * k as u128;
         if values > u128::from(u32::MAX) {
             return Err(errors::too_many_values(values, "neighbours"));
         }
         check_allocation(client, 8 * values)?;
         let (indices, distances2) = (Buffer::new(client, n * k), Buffer::new(client, n * k));
-        Ok(Self { device, n, k, indices, distances2 })
+        Ok(Self { device, n, k, n_stored, indices, distances2 })
     }
 
     /// Returns the number of lists, one for each query.

@@ -1,14 +1,16 @@
 //! Stored values of any type, and queries of any shape, on a device.
 //!
 //! ```text
-//! query, shape (rows of numbers) -> walk (tests) -> values
+//! query, shape (rows of numbers) -> walk (tests) -> values -> crossings (rays)
 //! ```
 
+mod crossings;
 pub(in crate::gpu) mod shape;
 pub(in crate::gpu) mod tests;
 mod values;
 pub(in crate::gpu) mod walk;
 
-pub use shape::{Distance, HitBy, Shape};
-pub use tests::{BoxTest, DistanceTest, HitTest};
+pub use crossings::Crossings;
+pub use shape::{Crossed, Distance, HitBy, Shape};
+pub use tests::{BoxTest, CrossingTest, DistanceTest, HitTest};
 pub use values::ValueBvh;

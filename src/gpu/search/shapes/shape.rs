@@ -1,10 +1,14 @@
 //! The types that a tree on a device stores, and their tests.
 
-use crate::geometry::{Aabb, Bounded, Capsule, Convex, Ellipsoid, Kdop, Obb, Segment, Sphere, Tetrahedron, Triangle};
+use crate::geometry::{
+    Aabb, Bounded, Capsule, Convex, Ellipsoid, Kdop, Obb, Ray, Segment, Sphere, Tetrahedron, Triangle,
+};
 use crate::gpu::bvh::Coordinate;
 use crate::gpu::geometry::{CoreKind, SolidSpec, write_solid};
 use crate::gpu::search::query::SolidQuery;
-use crate::gpu::search::shapes::tests::{DistanceTest, HitTest, SolidNumbers, SolidTest, TestedAs};
+use crate::gpu::search::shapes::tests::{
+    CrossingTest, DistanceTest, HitTest, RayTest, SolidNumbers, SolidTest, TestedAs,
+};
 
 /// A type that a [`ValueBvh`](crate::gpu::ValueBvh) on a device stores: one of the library's
 /// [shapes](crate::geometry::shapes), a user-defined type, or a pair of such a shape and a value.
@@ -122,6 +126,12 @@ pub trait Distance<S: Coordinate, const D: usize>: Shape<S, D> {
     type Test: DistanceTest;
 }
 
+/// A stored type that rays cross: the GPU counterpart of [`crate::geometry::Crossed`].
+pub trait Crossed<S: Coordinate, const D: usize>: HitBy<Ray<S, D>, S, D> {
+    /// The test.
+    type Crossing: CrossingTest;
+}
+
 /// A shape paired with a value; its tests are those of the shape.
 impl<S: Coordinate, const D: usize, G: Shape<S, D>, V: Sync> Shape<S, D> for (G, V) {
     const NUMBERS: usize = G::NUMBERS;
@@ -137,6 +147,14 @@ impl<Q, S: Coordinate, const D: usize, G: HitBy<Q, S, D>, V: Sync> HitBy<Q, S, D
 
 impl<S: Coordinate, const D: usize, G: Distance<S, D>, V: Sync> Distance<S, D> for (G, V) {
     type Test = G::Test;
+}
+
+impl<S: Coordinate, const D: usize, G: Crossed<S, D>, V: Sync> Crossed<S, D> for (G, V) {
+    type Crossing = G::Crossing;
+}
+
+impl<S: Coordinate, const D: usize, T: SolidNumbers + Shape<S, D>> Crossed<S, D> for T {
+    type Crossing = RayTest<T>;
 }
 
 impl<S: Coordinate, const D: usize, T: SolidNumbers + Shape<S, D>, Q: SolidQuery<S, D>> HitBy<Q, S, D> for T {

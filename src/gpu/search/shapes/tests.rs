@@ -58,6 +58,19 @@ pub trait DistanceTest: Send + Sync + 'static {
     fn distance2(stored: &Array<f64>, at: u32, extra: &Array<f64>, point: &Array<f64>) -> f64;
 }
 
+/// The part of a ray inside a stored value of a user-defined type, compiled into a kernel.
+///
+/// See [`Crossed`](crate::gpu::Crossed).
+#[cube]
+#[allow(missing_docs)] // The macro adds its expansions of the methods.
+pub trait CrossingTest: Send + Sync + 'static {
+    /// Returns the first and the last parameter of the ray in the stored value, both in the range of the ray.
+    ///
+    /// `ray` holds origin, direction, and the first and last parameter of the ray. The numbers of the stored value begin
+    /// at `stored[at]`. It is called only for values that the ray hits.
+    fn crossing(stored: &Array<f64>, at: u32, extra: &Array<f64>, ray: &Array<f64>) -> Array<f64>;
+}
+
 /// A convex shape of the library, whose numbers are those of a solid.
 #[doc(hidden)]
 pub trait SolidNumbers: Send + Sync + 'static {
@@ -192,5 +205,12 @@ impl<T: SolidNumbers> HitTest for RayTest<T> {
         }
         let interval = ray_interval(stored, at, &ray, comptime!(T::SPEC));
         interval[0] <= interval[1]
+    }
+}
+
+#[cube]
+impl<T: SolidNumbers> CrossingTest for RayTest<T> {
+    fn crossing(stored: &Array<f64>, at: u32, _extra: &Array<f64>, ray: &Array<f64>) -> Array<f64> {
+        ray_interval(stored, at, ray, comptime!(T::SPEC))
     }
 }

@@ -102,8 +102,13 @@ impl<T: Shape<S, D>, S: Coordinate, const D: usize> ValueBvh<T, S, D> {
         self.boxes.device
     }
 
+    /// Returns the numbers of the values.
+    pub(in crate::gpu) fn stored(&self) -> &StoredRows {
+        &self.stored
+    }
+
     /// Returns the tree as the argument of a walk, and the numbers of its values; `None` if it is empty.
-    pub(in crate::gpu) fn searched(&self) -> Option<(SearchedTree<'_, S, D>, &StoredRows)> {
+    pub(super) fn searched(&self) -> Option<(SearchedTree<'_, S, D>, &StoredRows)> {
         Some((self.boxes.searched()?, &self.stored))
     }
 
@@ -172,7 +177,7 @@ impl<T: Distance<S, D>, S: Coordinate, const D: usize> ValueBvh<T, S, D> {
         let wanted = wanted.into();
         let device = self.boxes.device;
         on!(device, client => {
-            let found = Neighbors::unfilled(client, device, points.len(), wanted.k.min(self.len()))?;
+            let found = Neighbors::unfilled(client, device, points.len(), wanted.k, self.len())?;
             if let Some((tree, stored)) = self.searched().filter(|_| found.indices.len() > 0) {
                 let boxes = copied(points, Bounded::bounds);
                 tree.fill_nearest::<_, T::Test>(client, Some(stored), &boxes, &wanted, &found)?;
