@@ -1,5 +1,7 @@
 //! Lists of lists on a device: the GPU counterpart of `csr`.
 
+pub(super) mod half;
+
 use cubecl::prelude::*;
 
 use crate::error::Result;
@@ -77,4 +79,20 @@ impl Csr {
         exclusive(client, lengths);
         Ok(Buffer::new(client, values as usize))
     }
+}
+
+/// Returns the list that holds the entry at `at`. There are `n` lists, and `at` is below the number of entries.
+#[cube]
+pub(in crate::gpu) fn list_of(offsets: &Array<u32>, n: u32, at: u32) -> u32 {
+    // The bounds of a binary search are in an array because an optimiser of cubecl fails on loop variables.
+    let mut bounds = Array::<u32>::new(2usize);
+    bounds[0] = 0;
+    bounds[1] = n;
+    while bounds[1] - bounds[0] > 1 {
+        let middle = bounds[0] + (bounds[1] - bounds[0]) / 2;
+        let is_before = offsets[middle as usize] <= at;
+        bounds[0] = select(is_before, middle, bounds[0]);
+        bounds[1] = select(is_before, bounds[1], middle);
+    }
+    bounds[0]
 }

@@ -54,7 +54,9 @@
 //! |---|---|---|
 //! | [`Bvh`](crate::Bvh) | [`Bvh`] of points, [`BoxBvh`] of boxes | `for_each_pair` without a [`Visitor`]; of boxes: neighbours, pairs and visitors |
 //! | `query_all`, `count_all` | the same names, for [`Sphere`](crate::Sphere)s, [`Aabb`](crate::Aabb)s and points; [`Csr`], [`DeviceVec`] | user-defined queries; a single `query` |
-//! | `neighbors`, `count_neighbors`, `count_pairs` | the same names | |
+//! | `neighbors`, `half_neighbors`, `count_neighbors`, `count_pairs` | the same names | |
+//! | `pairs` | the same name; [`Pairs`] | |
+//! | [`Csr::symmetric`](crate::Csr::symmetric) | the same name | |
 //! | `nearest_neighbors`, `nearest_all` | the same names; [`Neighbors`] | a single `nearest` |
 //! | `for_each_hit`, `for_each_pair` | the same names, and `for_each_neighbor` of all stored points | closures: a [`Visitor`] is a type with a value for each point |
 //! | [`Mesh`](crate::Mesh) | [`Mesh`], uploaded; [`Rays`], [`RayHits`], [`RayLists`], [`MeshNeighbors`] | a single ray or point; `k_hits`, `for_each_hit`; winding numbers |
@@ -126,4 +128,4 @@ pub use halo::CenterFinder;
 #[cfg(feature = "cuda")]
 pub use interop::CudaMemory;
 pub use interpolate::{Interpolator, MovingLeastSquares};
-pub use search::{CastHits, Mesh, MeshNeighbors, Neighbors, Query, RayHits, RayLists, Rays, Solids, Visitor};
+pub use search::{CastHits, Mesh, MeshNeighbors, Neighbors, Pairs, Query, RayHits, RayLists, Rays, Solids, Visitor};

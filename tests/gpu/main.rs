@@ -16,6 +16,7 @@ mod dimensions;
 mod hdbscan;
 mod hop;
 mod interpolate;
+mod lists;
 mod mesh;
 mod queries;
 mod spanning_tree;

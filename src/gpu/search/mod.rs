@@ -10,10 +10,12 @@ pub(super) mod neighbors;
 pub(super) mod query_points;
 mod query_rows;
 mod nearest_boxes;
+mod pairs;
 pub(super) mod range;
 pub(super) mod visitor;
 
 pub use mesh::{CastHits, Mesh, MeshNeighbors, RayHits, RayLists, Rays, Solids};
 pub use nearest::Neighbors;
+pub use pairs::Pairs;
 pub use range::Query;
 pub use visitor::Visitor;
