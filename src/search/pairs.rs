@@ -81,14 +81,7 @@ impl<S: Scalar, const D: usize> Bvh<S, D> {
     /// # Ok::<(), ropewalk::Error>(())
     /// ```
     pub fn pairs(&self, radius: impl Into<f64>) -> Vec<[u32; 2]> {
-        let lists = self.half_neighbors(radius);
-        list_tasks(lists.len(), LISTED, &|range| {
-            let mut pairs = vec![];
-            for i in range {
-                append(&mut pairs, lists.of(i).iter().map(|&j| [i as u32, j]));
-            }
-            pairs
-        })
+        pairs_where(&self.half_neighbors(radius), |_, _| true)
     }
 
     /// Lists all pairs of stored primitives within `radius` of each other (inclusive), each once: list `i` holds the
@@ -147,6 +140,18 @@ precompiled! {
     pub(crate) fn each_leaf_pair = each_leaf_pair_of(
         tree: same_ref &Bvh<S, D>, radius: keep f64, once: keep bool, visit: keep PairCallback<'_>
     ) -> ()
+}
+
+/// The pairs of half lists for which `keep` returns `true`.
+pub(super) fn pairs_where(lists: &Csr<u32>, keep: impl Fn(u32, u32) -> bool + Sync) -> Vec<[u32; 2]> {
+    list_tasks(lists.len(), LISTED, &|range| {
+        let mut pairs = vec![];
+        for i in range {
+            let i = i as u32;
+            append(&mut pairs, lists.of(i as usize).iter().filter(|&&j| keep(i, j)).map(|&j| [i, j]));
+        }
+        pairs
+    })
 }
 
 fn count_all<S: Scalar, const D: usize>(tree: &Bvh<S, D>, radius: f64) -> u64 {
