@@ -66,6 +66,11 @@ impl Csr {
         })
     }
 
+    /// Creates an empty list of lists.
+    pub(in crate::gpu) fn without_lists<R: Runtime>(client: &ComputeClient<R>, device: Device) -> Self {
+        Self { device, offsets: Buffer::filled(client, 1, 0), values: Buffer::new(client, 0) }
+    }
+
     /// Replaces `lengths`, whose last element is an extra 0, by offsets, and allocates the values.
     pub(in crate::gpu) fn allocate_values<R: Runtime>(
         client: &ComputeClient<R>,

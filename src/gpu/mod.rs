@@ -2,8 +2,8 @@
 //!
 //! ```text
 //! points -> morton -> radix_sort -> hierarchy -> ropes -> Bvh -> traverse
-//! traverse -> neighbors, range, nearest, visitor
-//! boxes -> morton, .., ropes -> BoxBvh -> box_queries, nearest_boxes
+//! traverse -> neighbors, pairs, own_radii, range, nearest, visitor
+//! boxes -> morton, .., ropes -> BoxBvh -> box_queries, box_pairs, nearest_boxes
 //!          -> connect -> labels -> dbscan, fof -> halos -> centers
 //!          -> hop -> halos
 //!          -> mst -> cut, dendrogram -> hdbscan
@@ -52,10 +52,10 @@
 //!
 //! | on the CPU | on a device | what a device lacks |
 //! |---|---|---|
-//! | [`Bvh`](crate::Bvh) | [`Bvh`] of points, [`BoxBvh`] of boxes | `for_each_pair` without a [`Visitor`]; of boxes: neighbours, pairs and visitors |
+//! | [`Bvh`](crate::Bvh) | [`Bvh`] of points, [`BoxBvh`] of boxes | `for_each_pair` without a [`Visitor`]; of boxes: neighbours, pairs within a radius, and visitors |
 //! | `query_all`, `count_all` | the same names, for [`Sphere`](crate::Sphere)s, [`Aabb`](crate::Aabb)s and points; [`Csr`], [`DeviceVec`] | user-defined queries; a single `query` |
-//! | `neighbors`, `half_neighbors`, `count_neighbors`, `count_pairs` | the same names | |
-//! | `pairs` | the same name; [`Pairs`] | |
+//! | `neighbors`, `half_neighbors`, `neighbors_within`, `count_neighbors`, `count_pairs` | the same names | |
+//! | `pairs`; `overlapping_pairs`, `overlapping_spheres` | the same names, the last two of a [`BoxBvh`]; [`Pairs`] | |
 //! | [`Csr::symmetric`](crate::Csr::symmetric) | the same name | |
 //! | `nearest_neighbors`, `nearest_all` | the same names; [`Neighbors`] | a single `nearest` |
 //! | `for_each_hit`, `for_each_pair` | the same names, and `for_each_neighbor` of all stored points | closures: a [`Visitor`] is a type with a value for each point |

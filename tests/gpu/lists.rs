@@ -1,8 +1,8 @@
 //! Lists for particle codes on a device, compared with the CPU and with integer arithmetic.
 
 use common::random::Random;
-use ropewalk::Bvh;
-use ropewalk::gpu::{self, Coordinate, Device};
+use ropewalk::gpu::{self, BoxBvh, Coordinate, Device};
+use ropewalk::{Aabb, Bvh, Sphere};
 
 fn device() -> Device {
     Device::first().expect("a device; for software Vulkan install mesa-vulkan-drivers")
@@ -111,4 +111,104 @@ fn lists_that_are_not_half_lists() {
     let (theirs, ours) = trees(&[[0.0f32, 0.0], [1.0, 0.0], [2.0, 0.0]], None);
     let error = ours.neighbors(1.0).unwrap().symmetric().unwrap_err();
     assert_eq!(error.to_string(), theirs.neighbors(1.0).symmetric().unwrap_err().to_string());
+}
+
+/// Own radii on a grid, against integer arithmetic and the CPU.
+fn own_radii_on_a_grid<S: Coordinate, const D: usize>(random: &mut Random, n: usize) {
+    let whole = on_grid::<D>(random, n);
+    let points = as_points::<S, D>(&whole);
+    let whole_radii: Vec<i64> = (0..n).map(|_| [0, 1, 2, 3, 5, -1][random.below(6)]).collect();
+    let radii: Vec<f64> = whole_radii.iter().map(|&radius| radius as f64).collect();
+    for side in [None, Some(SIDE as f64)] {
+        let (theirs, ours) = trees(&points, side);
+        let lists = ours.neighbors_within(&radii).unwrap().read().unwrap();
+        assert_eq!(lists, theirs.neighbors_within(&radii).unwrap());
+        let sorted: Vec<u32> = lists
+            .iter()
+            .flat_map(|list| {
+                let mut list = list.to_vec();
+                list.sort_unstable();
+                list
+            })
+            .collect();
+        let near = |i: usize, j: usize, radius: i64| {
+            radius >= 0 && distance2(&whole[i], &whole[j], side.is_some()) <= radius * radius
+        };
+        assert_eq!((lists.offsets().to_vec(), sorted), select(n, |i, j| near(i, j, whole_radii[i])));
+
+        let spheres: Vec<Sphere<S, D>> =
+            points.iter().zip(&radii).map(|(&point, radius)| Sphere::new(point, radius.abs())).collect();
+        let theirs = Bvh::build_periodic(&spheres, side).unwrap();
+        let ours = BoxBvh::build_periodic(&spheres, side, device()).unwrap();
+        let pairs = ours.overlapping_spheres(&spheres).unwrap().read().unwrap();
+        assert_eq!(pairs, theirs.overlapping_spheres(&spheres).unwrap());
+        let overlap = |i: usize, j: usize| j > i && near(i, j, whole_radii[i].abs() + whole_radii[j].abs());
+        let expected: Vec<[u32; 2]> = (0..n as u32)
+            .flat_map(|i| (0..n as u32).map(move |j| [i, j]))
+            .filter(|&[i, j]| overlap(i as usize, j as usize))
+            .collect();
+        assert_eq!(pairs, expected);
+        assert_eq!(ours.overlapping_pairs().unwrap().read().unwrap(), theirs.overlapping_pairs());
+    }
+}
+
+/// Spheres of many sizes, partly outside the periodic box, and their boxes.
+fn overlapping<S: Coordinate, const D: usize>(random: &mut Random, n: usize) {
+    let mut spheres: Vec<Sphere<S, D>> = (0..n)
+        .map(|_| {
+            let center = std::array::from_fn(|_| S::from_f64(random.unit() * 3.0 - 1.0));
+            Sphere::new(center, [0.0, 0.01, 0.05, 0.4][random.below(4)] * random.unit())
+        })
+        .collect();
+    spheres.extend_from_within(..n / 20);
+    let boxes: Vec<Aabb<S, D>> = spheres.iter().map(ropewalk::geometry::Bounded::bounds).collect();
+    for side in [None, Some(1.0)] {
+        let theirs = Bvh::build_periodic(&spheres, side).unwrap();
+        let ours = BoxBvh::build_periodic(&spheres, side, device()).unwrap();
+        let pairs = ours.overlapping_spheres(&spheres).unwrap().read().unwrap();
+        assert_eq!(pairs, theirs.overlapping_spheres(&spheres).unwrap());
+        let ours = BoxBvh::build_periodic(&boxes, side, device()).unwrap();
+        assert_eq!(ours.overlapping_pairs().unwrap().read().unwrap(), theirs.overlapping_pairs());
+    }
+}
+
+#[test]
+fn own_radii() {
+    let mut random = Random::new(33);
+    for n in [0, 1, 2, 300] {
+        own_radii_on_a_grid::<f32, 3>(&mut random, n);
+        own_radii_on_a_grid::<f64, 2>(&mut random, n);
+    }
+    overlapping::<f32, 3>(&mut random, 3000);
+    let points: Vec<[f32; 3]> = (0..3000).map(|_| std::array::from_fn(|_| random.unit() as f32)).collect();
+    let radii: Vec<f64> =
+        (0..3000).map(|i| [0.01, 0.1, 0.03, f64::NAN, -1.0, 0.05, 0.3][i % 7] * random.unit()).collect();
+    let (theirs, ours) = trees(&points, Some(1.0));
+    assert_eq!(ours.neighbors_within(&radii).unwrap().read().unwrap(), theirs.neighbors_within(&radii).unwrap());
+}
+
+#[test]
+#[ignore = "wide"]
+fn wide_own_radii() {
+    let mut random = Random::new(34);
+    for n in [33, 1500] {
+        own_radii_on_a_grid::<f32, 2>(&mut random, n);
+        own_radii_on_a_grid::<f64, 3>(&mut random, n);
+        own_radii_on_a_grid::<f64, 1>(&mut random, n);
+    }
+    overlapping::<f64, 3>(&mut random, 3000);
+    overlapping::<f32, 2>(&mut random, 3000);
+    overlapping::<f64, 5>(&mut random, 1000);
+}
+
+#[test]
+fn numbers_of_radii_and_spheres() {
+    let (theirs, ours) = trees(&[[0.0f32, 0.0], [1.0, 0.0]], None);
+    let error = ours.neighbors_within(&[1.0]).unwrap_err();
+    assert_eq!(error.to_string(), theirs.neighbors_within(&[1.0]).unwrap_err().to_string());
+    let boxes = BoxBvh::upload(&theirs, device()).unwrap();
+    let error = boxes.overlapping_spheres(&[]).unwrap_err();
+    assert_eq!(error.to_string(), theirs.overlapping_spheres(&[]).unwrap_err().to_string());
+    let spheres = [f64::NAN, -1.0].map(|radius| Sphere::new([0.0f32; 2], radius));
+    assert!(boxes.overlapping_spheres(&spheres).unwrap().is_empty());
 }

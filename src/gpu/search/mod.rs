@@ -1,5 +1,6 @@
 //! Searches on a device: neighbours, ranges, nearest points, meshes and rays.
 
+mod box_pairs;
 mod box_queries;
 mod boxes;
 #[cfg(feature = "distributed")]
@@ -10,6 +11,7 @@ pub(super) mod neighbors;
 pub(super) mod query_points;
 mod query_rows;
 mod nearest_boxes;
+mod own_radii;
 mod pairs;
 pub(super) mod range;
 pub(super) mod visitor;

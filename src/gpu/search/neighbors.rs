@@ -6,8 +6,10 @@ use cubecl::prelude::*;
 
 use crate::error::Result;
 use crate::gpu::buffer::Buffer;
+use crate::gpu::bvh::ropes::Nodes;
 use crate::gpu::bvh::traverse::hits::Hits;
 use crate::gpu::bvh::traverse::list::ListOutputLaunch;
+use crate::gpu::bvh::traverse::queries::WalkQueries;
 use crate::gpu::bvh::traverse::spec::{TraversalMode, Tree, WalkSpec};
 use crate::gpu::bvh::traverse::visitor::LeafVisitor;
 use crate::gpu::bvh::{Bvh, Coordinate};
@@ -59,22 +61,31 @@ impl<S: Coordinate, const D: usize> Bvh<S, D> {
     /// # Cost
     /// Memory: 4 bytes per neighbour and 4 per point.
     pub fn neighbors(&self, radius: impl Into<f64>) -> Result<Csr> {
-        let (n, radius) = (self.len(), radius.into());
+        let radius = radius.into();
         on!(self.device, client => {
-            let offsets = Buffer::<u32>::filled(client, n + 1, 0);
-            let Some(nodes) = &self.nodes else {
-                return Ok(Csr { device: self.device, offsets, values: Buffer::new(client, 0) });
-            };
-            let mode = TraversalMode::Whole;
-            let asked = self.balls_about_stored(client, radius);
-            let listed = self.list_runs(client, nodes, &asked, mode);
-            let (order, counts) = (|| self.order.arg(), || offsets.arg());
-            self.walk_listed::<_, Count>(client, nodes, &asked, mode, listed.as_ref(), order, counts);
-            let values = Csr::allocate_values(client, &offsets)?;
-            let rows = || ListOutputLaunch::new(self.order.arg(), self.order.arg(), offsets.arg());
-            self.write_lists(client, nodes, &asked, listed.as_ref(), rows, &values);
-            Ok(Csr { device: self.device, offsets, values })
+            match &self.nodes {
+                Some(nodes) => self.lists_of(client, nodes, &self.balls_about_stored(client, radius)),
+                None => Ok(Csr::without_lists(client, self.device)),
+            }
         })
+    }
+
+    /// Lists the points within the radius of each stored point.
+    pub(super) fn lists_of<R: Runtime>(
+        &self,
+        client: &ComputeClient<R>,
+        nodes: &Nodes<S>,
+        asked: &WalkQueries<S>,
+    ) -> Result<Csr> {
+        let offsets = Buffer::<u32>::filled(client, self.len() + 1, 0);
+        let mode = TraversalMode::Whole;
+        let listed = self.list_runs(client, nodes, asked, mode);
+        let (order, counts) = (|| self.order.arg(), || offsets.arg());
+        self.walk_listed::<_, Count>(client, nodes, asked, mode, listed.as_ref(), order, counts);
+        let values = Csr::allocate_values(client, &offsets)?;
+        let rows = || ListOutputLaunch::new(self.order.arg(), self.order.arg(), offsets.arg());
+        self.write_lists(client, nodes, asked, listed.as_ref(), rows, &values);
+        Ok(Csr { device: self.device, offsets, values })
     }
 
     /// Counts the pairs within `radius`, each once, as [`crate::Bvh::count_pairs`].

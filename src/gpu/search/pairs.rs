@@ -108,10 +108,7 @@ impl<S: Coordinate, const D: usize> Bvh<S, D> {
     pub fn half_neighbors(&self, radius: impl Into<f64>) -> Result<Csr> {
         let (n, radius) = (self.len(), radius.into());
         on!(self.device, client => {
-            let Some(nodes) = &self.nodes else {
-                let offsets = Buffer::filled(client, 1, 0);
-                return Ok(Csr { device: self.device, offsets, values: Buffer::new(client, 0) });
-            };
+            let Some(nodes) = &self.nodes else { return Ok(Csr::without_lists(client, self.device)) };
             let mode = TraversalMode::Each;
             let asked = self.balls_about_stored(client, radius);
             let listed = self.list_runs(client, nodes, &asked, mode);
