@@ -76,13 +76,20 @@ impl Csr {
         client: &ComputeClient<R>,
         lengths: &Buffer<u32>,
     ) -> Result<Buffer<u32>> {
+        Ok(Buffer::new(client, Self::count_values(client, lengths)?))
+    }
+
+    /// Replaces `lengths`, whose last element is an extra 0, by offsets, and returns the number of values.
+    ///
+    /// Errors: more values than a 32-bit index can address, or than a buffer of the device can hold.
+    pub(in crate::gpu) fn count_values<R: Runtime>(client: &ComputeClient<R>, lengths: &Buffer<u32>) -> Result<usize> {
         let values = sum(client, lengths)?;
         if values > u64::from(u32::MAX) {
             return Err(errors::too_many_values(values.into(), "list entries"));
         }
         check_allocation(client, 4 * u128::from(values))?;
         exclusive(client, lengths);
-        Ok(Buffer::new(client, values as usize))
+        Ok(values as usize)
     }
 }
 

@@ -57,6 +57,7 @@
 //! | `neighbors`, `half_neighbors`, `neighbors_within`, `count_neighbors`, `count_pairs` | the same names | |
 //! | `pairs`; `overlapping_pairs`, `overlapping_spheres` | the same names, the last two of a [`BoxBvh`]; [`Pairs`] | |
 //! | [`Csr::symmetric`](crate::Csr::symmetric) | the same name | |
+//! | `neighbors_into`, `count_neighbors_into` | the same names | |
 //! | `nearest_neighbors`, `nearest_all` | the same names; [`Neighbors`] | a single `nearest` |
 //! | `for_each_hit`, `for_each_pair` | the same names, and `for_each_neighbor` of all stored points | closures: a [`Visitor`] is a type with a value for each point |
 //! | [`Mesh`](crate::Mesh) | [`Mesh`], uploaded; [`Rays`], [`RayHits`], [`RayLists`], [`MeshNeighbors`] | a single ray or point; `k_hits`, `for_each_hit`; winding numbers |
@@ -128,4 +129,6 @@ pub use halo::CenterFinder;
 #[cfg(feature = "cuda")]
 pub use interop::CudaMemory;
 pub use interpolate::{Interpolator, MovingLeastSquares};
-pub use search::{CastHits, Mesh, MeshNeighbors, Neighbors, Pairs, Query, RayHits, RayLists, Rays, Solids, Visitor};
+pub use search::{
+    CastHits, Mesh, MeshNeighbors, Neighbors, Pairs, Query, RayHits, RayLists, Rays, Solids, Visitor,
+};

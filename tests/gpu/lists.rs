@@ -212,3 +212,29 @@ fn numbers_of_radii_and_spheres() {
     let spheres = [f64::NAN, -1.0].map(|radius| Sphere::new([0.0f32; 2], radius));
     assert!(boxes.overlapping_spheres(&spheres).unwrap().is_empty());
 }
+
+/// Results in reused memory, of which some is too small, shared with a clone, or of another tree.
+#[test]
+fn reused_memory() {
+    let mut random = Random::new(35);
+    let mut points =
+        |n: usize| -> Vec<[f32; 3]> { (0..n).map(|_| std::array::from_fn(|_| random.unit() as f32)).collect() };
+    let mut counts = trees(&points(5), None).1.count_neighbors(1.0).unwrap();
+    let mut lists = trees(&points(5), None).1.neighbors(1.0).unwrap();
+    let mut clones = vec![];
+    for (n, radius) in [(300, 0.2), (700, 0.1), (2, 9.0), (0, 1.0), (1, 0.0), (600, 0.1), (600, f64::NAN), (601, 0.1)] {
+        let (theirs, ours) = trees(&points(n), Some(1.0));
+        ours.count_neighbors_into(radius, &mut counts).unwrap();
+        ours.neighbors_into(radius, &mut lists).unwrap();
+        assert_eq!(counts.read().unwrap(), theirs.count_neighbors(radius), "{n} points");
+        assert_eq!((counts.len(), lists.len()), (n, n));
+        assert_eq!(lists.read().unwrap(), theirs.neighbors(radius), "{n} points");
+        assert_eq!(lists.n_values(), theirs.neighbors(radius).values().len());
+        if n == 300 {
+            clones.push((counts.clone(), lists.values(), theirs.count_neighbors(radius), theirs.neighbors(radius)));
+        }
+    }
+    for (counts, values, their_counts, their_lists) in clones {
+        assert_eq!((counts.read().unwrap(), values.read().unwrap().as_slice()), (their_counts, their_lists.values()));
+    }
+}
