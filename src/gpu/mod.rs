@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! points -> morton -> radix_sort -> hierarchy -> ropes -> Bvh -> traverse
-//! traverse -> neighbors, pairs, own_radii, range, nearest, visitor
+//! traverse -> neighbors, pairs, own_radii, map_neighbors, range, nearest, visitor
 //! boxes -> morton, .., ropes -> BoxBvh -> box_queries, box_pairs, nearest_boxes
 //!          -> connect -> labels -> dbscan, fof -> halos -> centers
 //!          -> hop -> halos
@@ -59,6 +59,7 @@
 //! | [`Csr::symmetric`](crate::Csr::symmetric) | the same name | |
 //! | `neighbors_into`, `count_neighbors_into` | the same names | |
 //! | `nearest_neighbors`, `nearest_all` | the same names; [`Neighbors`] | a single `nearest` |
+//! | `map_neighbors`, `map_neighbors_into` | the same names | closures: a [`NeighborMap`] is a type with a value for each point; neighbours are in the order of the tree |
 //! | `for_each_hit`, `for_each_pair` | the same names, and `for_each_neighbor` of all stored points | closures: a [`Visitor`] is a type with a value for each point |
 //! | [`Mesh`](crate::Mesh) | [`Mesh`], uploaded; [`Rays`], [`RayHits`], [`RayLists`], [`MeshNeighbors`] | a single ray or point; `k_hits`, `for_each_hit`; winding numbers |
 //! | [`Bvh::cast`](crate::Bvh::cast) | [`Solids`]: boxes and balls; [`CastHits`] | user-defined shapes |
@@ -77,7 +78,7 @@
 //! | [`Halos`](crate::Halos) | [`Halos`] | `labels`, `members` and other accessors: use [`Halos::read`] |
 //! | [`CenterFinder`](crate::halo::CenterFinder) | [`CenterFinder`] | all centres except the most bound and the most connected particle |
 //!
-//! **Stability.** [`Visitor`], [`Coordinate`] and the re-exported [`cubecl`] follow the versions of cubecl. A new
+//! **Stability.** [`Visitor`], [`NeighborMap`], [`Coordinate`] and the re-exported [`cubecl`] follow the versions of cubecl. A new
 //! version of cubecl may change them, even in a release of ropewalk without other changes.
 //!
 //! **Terms.** This module uses CUDA's terms: thread, warp (32 threads that run in lockstep) and block (threads that
@@ -130,5 +131,5 @@ pub use halo::CenterFinder;
 pub use interop::CudaMemory;
 pub use interpolate::{Interpolator, MovingLeastSquares};
 pub use search::{
-    CastHits, Mesh, MeshNeighbors, Neighbors, Pairs, Query, RayHits, RayLists, Rays, Solids, Visitor,
+    CastHits, Mesh, MeshNeighbors, NeighborMap, Neighbors, Pairs, Query, RayHits, RayLists, Rays, Solids, Visitor,
 };

@@ -17,6 +17,7 @@ mod hdbscan;
 mod hop;
 mod interpolate;
 mod lists;
+mod map_neighbors;
 mod mesh;
 mod queries;
 mod spanning_tree;

@@ -5,6 +5,7 @@ mod box_queries;
 mod boxes;
 #[cfg(feature = "distributed")]
 mod in_boxes;
+mod map_neighbors;
 mod mesh;
 pub(super) mod nearest;
 pub(super) mod neighbors;
@@ -16,6 +17,7 @@ mod pairs;
 pub(super) mod range;
 pub(super) mod visitor;
 
+pub use map_neighbors::NeighborMap;
 pub use mesh::{CastHits, Mesh, MeshNeighbors, RayHits, RayLists, Rays, Solids};
 pub use nearest::Neighbors;
 pub use pairs::Pairs;

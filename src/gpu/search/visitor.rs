@@ -265,7 +265,7 @@ impl<S: Coordinate, const D: usize> Bvh<S, D> {
     }
 }
 
-fn one_each<T>(what: &'static str, n: usize, values: &[T]) -> Result<()> {
+pub(super) fn one_each<T>(what: &'static str, n: usize, values: &[T]) -> Result<()> {
     if values.len() == n { Ok(()) } else { Err(errors::value_count(values.len(), n, what)) }
 }
 
