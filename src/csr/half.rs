@@ -82,7 +82,8 @@ impl Csr<u32> {
             None => Ok(()),
             Some((i, j)) => {
                 let sentence = format!(
-                    "{j} in list {i} of {n}; half lists must hold ascending indices between the number of the list and the number of lists"
+                    "{j} in list {i} of {n}; half lists must hold ascending indices between the number of the list and \
+                     the number of lists"
                 );
                 Err(Error::new(ErrorKind::Input, sentence))
             }

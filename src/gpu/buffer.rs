@@ -21,7 +21,8 @@ pub(in crate::gpu) const THREADS_PER_BLOCK: u32 = 256;
 pub(in crate::gpu) struct Buffer<T> {
     handle: Handle,
     len: usize,
-    /// Shared by all clones, which a count of owners reveals. Handles count theirs only once memory is bound to them.
+    /// Shared by all clones, so its count reveals other owners. The count of a [`Handle`] is no substitute: it changes
+    /// when the server binds memory to the handle.
     owners: Arc<()>,
     element: PhantomData<T>,
 }

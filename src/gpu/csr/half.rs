@@ -24,9 +24,9 @@ pub(in crate::gpu) struct HalfLengths {
     pub above: Buffer<u32>,
 }
 
-/// Builds the half lists of `n` points. `count` writes the numbers of neighbours. `write` gets the begin of the words
-/// of each point, and writes a word for each of its lower neighbours, with the neighbour in the upper half and the
-/// point in the lower half.
+/// Builds the half lists of `n` points. `count` writes the numbers of neighbours. `write` receives the begin of the
+/// words of each point, and writes a word for each of its lower neighbours. The upper half of a word is the neighbour,
+/// and the lower half is the point.
 ///
 /// Errors: more entries than a 32-bit index can address, or than a buffer of the device can hold.
 pub(in crate::gpu) fn half_lists<R: Runtime>(

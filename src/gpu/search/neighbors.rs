@@ -104,9 +104,10 @@ impl<S: Coordinate, const D: usize> Bvh<S, D> {
     /// Lists the stored points within `radius` of each stored point, itself included, and overwrites `lists` with the
     /// result of [`neighbors`](Self::neighbors), as [`crate::Bvh::neighbors_into`].
     ///
-    /// Made for loops in which points move: nothing is allocated for the lists if `lists` is on the device of the tree,
-    /// has held as many lists and neighbours before, and neither it nor its [`offsets`](Csr::offsets) and
-    /// [`values`](Csr::values) have clones. Work of other threads that reads the earlier lists must have ended.
+    /// Made for loops in which points move. Nothing is allocated for the lists if `lists` is on the device of the tree
+    /// and has held as many lists and neighbours before. Clones of `lists`, and results of [`Csr::offsets`] and
+    /// [`Csr::values`], keep their contents, so that new memory is allocated as long as they exist. Work of other
+    /// threads that reads the earlier lists must have ended.
     ///
     /// ```no_run
     /// use ropewalk::gpu::{Bvh, Device};
