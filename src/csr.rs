@@ -1,6 +1,8 @@
 //! Many lists in one allocation: compressed sparse rows.
 #![allow(unsafe_code)] // Measured in benches/LOG.md: nearest neighbours are an eighth faster when written in place.
 
+mod half;
+
 use std::marker::PhantomData;
 use std::ops::Range;
 

@@ -65,7 +65,8 @@
 //! | points | the points within a radius of a place, or in a box | [`Bvh::query`]; for many places [`Bvh::query_all`], [`Bvh::count_all`] |
 //! | points | the k nearest points to a place | [`Bvh::nearest`]; for many places [`Bvh::nearest_all`] |
 //! | points | the neighbours of each point, or their number | [`Bvh::neighbors`], [`Bvh::count_neighbors`], [`Bvh::nearest_neighbors`] |
-//! | points | all pairs within a radius | [`Bvh::for_each_pair`], [`Bvh::count_pairs`] |
+//! | points | all pairs within a radius | [`Bvh::pairs`], [`Bvh::half_neighbors`], [`Bvh::for_each_pair`], [`Bvh::count_pairs`] |
+//! | points or spheres with own radii | neighbours, pairs that overlap | [`Bvh::neighbors_within`], [`Bvh::overlapping_spheres`] |
 //! | points | clusters of a density that I know | [`dbscan`], [`Dbscan`] |
 //! | points | clusters of varying density | [`Hdbscan`] |
 //! | points | the minimum spanning tree | [`minimum_spanning_tree`], [`MinimumSpanningTree`] |

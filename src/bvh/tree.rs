@@ -40,6 +40,9 @@ unsafe impl<S: bytemuck::Zeroable, const D: usize> bytemuck::Zeroable for Node<S
 /// | a callback for each hit | `query` is an iterator | [`for_each_hit`](Bvh::for_each_hit) | [`for_each_pair`](Bvh::for_each_pair), each pair once |
 /// | pairs within a radius, or overlapping pairs | | | [`pairs`](Bvh::pairs), [`overlapping_pairs`](Bvh::overlapping_pairs) |
 /// | first hit of a ray | [`cast`](Bvh::cast), with your own test; triangles: [`Mesh`](crate::Mesh) | | |
+/// | each pair in the list of its lower index | | | [`half_neighbors`](Bvh::half_neighbors) |
+/// | primitives within own radii | | | [`neighbors_within`](Bvh::neighbors_within) |
+/// | overlapping spheres | | | [`overlapping_spheres`](Bvh::overlapping_spheres) |
 /// | number of pairs | | | [`count_pairs`](Bvh::count_pairs) |
 ///
 /// For moving points, [`refit`](Bvh::refit) updates the boxes, [`rebuild`](Bvh::rebuild) builds again in the same

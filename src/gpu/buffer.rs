@@ -3,6 +3,7 @@
 #![allow(unsafe_code)] // A kernel takes a handle and its length separately; `Buffer` keeps the two together.
 
 use std::marker::PhantomData;
+use std::sync::Arc;
 
 use cubecl::prelude::*;
 use cubecl::server::Handle;
@@ -20,6 +21,9 @@ pub(in crate::gpu) const THREADS_PER_BLOCK: u32 = 256;
 pub(in crate::gpu) struct Buffer<T> {
     handle: Handle,
     len: usize,
+    /// Shared by all clones, so its count reveals other owners. The count of a [`Handle`] is no substitute: it changes
+    /// when the server binds memory to the handle.
+    owners: Arc<()>,
     element: PhantomData<T>,
 }
 
@@ -27,7 +31,22 @@ impl<T: CubeElement> Buffer<T> {
     /// Allocates a buffer with uninitialized elements.
     pub fn new<R: Runtime>(client: &ComputeClient<R>, len: usize) -> Self {
         // Devices reject buffers of 0 bytes, and `quads` promises one vector of four elements.
-        Self { handle: client.empty(len.max(4) * size_of::<T>()), len, element: PhantomData }
+        Self::with_handle(client.empty(len.max(4) * size_of::<T>()), len)
+    }
+
+    fn with_handle(handle: Handle, len: usize) -> Self {
+        Self { handle, len, owners: Arc::new(()), element: PhantomData }
+    }
+
+    /// Resizes the buffer to `len` uninitialized elements, in its own memory if that is large enough and has no other
+    /// owner.
+    pub fn renew<R: Runtime>(&mut self, client: &ComputeClient<R>, len: usize) {
+        let fits = (len.max(4) * size_of::<T>()) as u64 <= self.handle.size_in_used();
+        if fits && Arc::get_mut(&mut self.owners).is_some() {
+            self.len = len;
+        } else {
+            *self = Self::new(client, len);
+        }
     }
 
     pub fn from_slice<R: Runtime>(client: &ComputeClient<R>, values: &[T]) -> Self {
@@ -36,7 +55,7 @@ impl<T: CubeElement> Buffer<T> {
             [one] => client.create_from_slice(T::as_bytes(&[*one, *one])),
             _ => client.create_from_slice(T::as_bytes(values)),
         };
-        Self { handle, len: values.len(), element: PhantomData }
+        Self::with_handle(handle, values.len())
     }
 
     /// Allocates a buffer with all elements equal to `value`.
@@ -45,15 +64,23 @@ impl<T: CubeElement> Buffer<T> {
         T: Numeric,
     {
         let buffer = Self::new(client, len);
+        buffer.fill(client, value);
+        buffer
+    }
+
+    /// Sets all elements to `value`.
+    pub fn fill<R: Runtime>(&self, client: &ComputeClient<R>, value: T)
+    where
+        T: Numeric,
+    {
         fill::launch::<T, R>(
             client,
-            blocks_for(len),
+            blocks_for(self.len),
             CubeDim::new_1d(THREADS_PER_BLOCK),
-            buffer.arg(),
+            self.arg(),
             Self::from_slice(client, &[value]).arg(),
-            len as u32,
+            self.len as u32,
         );
-        buffer
     }
 
     pub fn len(&self) -> usize {
@@ -63,28 +90,31 @@ impl<T: CubeElement> Buffer<T> {
     /// Returns the buffer as a kernel argument.
     pub fn arg<R: Runtime>(&self) -> ArrayArg<R> {
         // SAFETY: the handle has at least `self.len.max(1)` elements: `new` and `from_slice`, the only constructors,
-        // allocate at least `len.max(2)`.
+        // allocate at least `len.max(2)`, and `renew` checks that there are `len.max(4)`.
         unsafe { ArrayArg::from_raw_parts(self.handle.clone(), self.len.max(1)) }
     }
 
     /// Returns the buffer as a kernel argument of vectors of two elements. An odd last element is left out.
     pub fn pairs<R: Runtime>(&self) -> ArrayArg<R> {
-        // SAFETY: the handle has at least `2 * (self.len / 2).max(1)` elements, because `new` and `from_slice`
-        // allocate at least `len.max(2)`. cubecl aligns allocations for vectors of every type.
+        // SAFETY: the handle has at least `2 * (self.len / 2).max(1)` elements, because `new`, `from_slice` and `renew`
+        // make sure of at least `len.max(2)`. cubecl aligns allocations for vectors of every type.
         unsafe { ArrayArg::from_raw_parts(self.handle.clone(), (self.len / 2).max(1)) }
     }
 
     /// Returns the buffer as a kernel argument of vectors of four elements. `len` is a multiple of four.
     pub fn quads<R: Runtime>(&self) -> ArrayArg<R> {
         // SAFETY: the handle has at least `4 * (self.len / 4).max(1)` elements, because an empty buffer comes from
-        // `new`, which allocates `len.max(4)`, and `len` is a multiple of four. They are aligned as in `pairs`.
+        // `new` or `renew`, which make sure of `len.max(4)`, and `len` is a multiple of four. They are aligned as in
+        // `pairs`.
         unsafe { ArrayArg::from_raw_parts(self.handle.clone(), (self.len / 4).max(1)) }
     }
 
     /// Waits for all launched kernels and copies the elements to the host.
     pub fn read<R: Runtime>(&self, client: &ComputeClient<R>) -> Result<Vec<T>> {
         check();
-        let bytes = client.read_one(self.handle.clone()).map_err(errors::failed)?;
+        // Memory of a buffer that was larger before (`renew`) is not copied.
+        let unused = self.handle.size_in_used().saturating_sub((self.len.max(4) * size_of::<T>()) as u64);
+        let bytes = client.read_one(self.handle.clone().offset_end(unused)).map_err(errors::failed)?;
         Ok(T::from_bytes(&bytes)[..self.len].to_vec())
     }
 }
@@ -101,9 +131,9 @@ impl<T> Buffer<T> {
         })
     }
 
-    /// Returns a handle that keeps the memory from being reused for other buffers.
-    pub fn handle(&self) -> Handle {
-        self.handle.clone()
+    /// Returns owners of the memory, which keep it from being reused.
+    pub fn owners(&self) -> (Handle, Arc<()>) {
+        (self.handle.clone(), self.owners.clone())
     }
 }
 
@@ -170,5 +200,41 @@ fn fill<T: Numeric>(values: &mut Array<T>, value: &Array<T>, n: u32) {
 fn count_up(values: &mut Array<u32>, n: u32) {
     if (ABSOLUTE_POS as u32) < n {
         values[ABSOLUTE_POS] = ABSOLUTE_POS as u32;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::gpu::Device;
+    use crate::gpu::device::on;
+
+    #[test]
+    fn memory_is_kept_if_it_fits_and_is_not_shared() -> Result<()> {
+        on!(Device::first()?, client => {
+            let mut buffer = Buffer::<u64>::filled(client, 1000, 7);
+            let memory = Arc::as_ptr(&buffer.owners);
+            for len in [1000, 10, 0, 997] {
+                buffer.renew(client, len);
+                buffer.fill(client, len as u64);
+                assert_eq!((buffer.len(), Arc::as_ptr(&buffer.owners)), (len, memory));
+                assert_eq!(buffer.read(client)?, vec![len as u64; len]);
+            }
+
+            buffer.renew(client, 1001);
+            assert_ne!(Arc::as_ptr(&buffer.owners), memory);
+            buffer.fill(client, 1);
+            let (clone, memory) = (buffer.clone(), Arc::as_ptr(&buffer.owners));
+            buffer.renew(client, 3);
+            assert_ne!(Arc::as_ptr(&buffer.owners), memory);
+            buffer.fill(client, 2);
+            assert_eq!((buffer.read(client)?, clone.read(client)?), (vec![2; 3], vec![1; 1001]));
+
+            let mut few = Buffer::from_slice(client, &[5u32, 6]);
+            few.renew(client, 3);
+            few.fill(client, 4);
+            assert_eq!(few.read(client)?, [4; 3]);
+            Ok(())
+        })
     }
 }

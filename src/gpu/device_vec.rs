@@ -1,6 +1,6 @@
 //! An array of numbers on a device: results, which stay there until they are read, or coordinates.
 
-use cubecl::prelude::{ArrayArg, CubeElement, Numeric, Runtime};
+use cubecl::prelude::{ArrayArg, ComputeClient, CubeElement, Numeric, Runtime};
 
 use crate::error::Result;
 use crate::gpu::buffer::{Buffer, check_allocation, wait};
@@ -51,6 +51,15 @@ impl<T: CubeElement> DeviceVec<T> {
     /// [`TreeView`](crate::gpu::TreeView) for an example.
     pub fn arg<R: Runtime>(&self) -> ArrayArg<R> {
         self.values.arg()
+    }
+
+    /// Resizes the array to `len` uninitialized elements on a device, in its own memory if that is possible.
+    pub(in crate::gpu) fn renew<R: Runtime>(&mut self, client: &ComputeClient<R>, device: Device, len: usize) {
+        if self.device == device {
+            self.values.renew(client, len);
+        } else {
+            *self = Self { device, values: Buffer::new(client, len) };
+        }
     }
 
     /// Returns the device that holds the numbers.

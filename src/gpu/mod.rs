@@ -2,8 +2,8 @@
 //!
 //! ```text
 //! points -> morton -> radix_sort -> hierarchy -> ropes -> Bvh -> traverse
-//! traverse -> neighbors, range, nearest, visitor
-//! boxes -> morton, .., ropes -> BoxBvh -> box_queries, nearest_boxes
+//! traverse -> neighbors, pairs, own_radii, map_neighbors, range, nearest, visitor
+//! boxes -> morton, .., ropes -> BoxBvh -> box_queries, box_pairs, nearest_boxes
 //!          -> connect -> labels -> dbscan, fof -> halos -> centers
 //!          -> hop -> halos
 //!          -> mst -> cut, dendrogram -> hdbscan
@@ -52,10 +52,14 @@
 //!
 //! | on the CPU | on a device | what a device lacks |
 //! |---|---|---|
-//! | [`Bvh`](crate::Bvh) | [`Bvh`] of points, [`BoxBvh`] of boxes | `for_each_pair` without a [`Visitor`]; of boxes: neighbours, pairs and visitors |
+//! | [`Bvh`](crate::Bvh) | [`Bvh`] of points, [`BoxBvh`] of boxes | `for_each_pair` without a [`Visitor`]; of boxes: neighbours, pairs within a radius, and visitors |
 //! | `query_all`, `count_all` | the same names, for [`Sphere`](crate::Sphere)s, [`Aabb`](crate::Aabb)s and points; [`Csr`], [`DeviceVec`] | user-defined queries; a single `query` |
-//! | `neighbors`, `count_neighbors`, `count_pairs` | the same names | |
+//! | `neighbors`, `half_neighbors`, `neighbors_within`, `count_neighbors`, `count_pairs` | the same names | |
+//! | `pairs`; `overlapping_pairs`, `overlapping_spheres` | the same names, the last two of a [`BoxBvh`]; [`Pairs`] | |
+//! | [`Csr::symmetric`](crate::Csr::symmetric) | the same name | |
+//! | `neighbors_into`, `count_neighbors_into` | the same names | |
 //! | `nearest_neighbors`, `nearest_all` | the same names; [`Neighbors`] | a single `nearest` |
+//! | `map_neighbors`, `map_neighbors_into` | the same names | closures: a [`NeighborMap`] is a type with a value for each point; neighbours are in the order of the tree |
 //! | `for_each_hit`, `for_each_pair` | the same names, and `for_each_neighbor` of all stored points | closures: a [`Visitor`] is a type with a value for each point |
 //! | [`Mesh`](crate::Mesh) | [`Mesh`], uploaded; [`Rays`], [`RayHits`], [`RayLists`], [`MeshNeighbors`] | a single ray or point; `k_hits`, `for_each_hit`; winding numbers |
 //! | [`Bvh::cast`](crate::Bvh::cast) | [`Solids`]: boxes and balls; [`CastHits`] | user-defined shapes |
@@ -74,7 +78,7 @@
 //! | [`Halos`](crate::Halos) | [`Halos`] | `labels`, `members` and other accessors: use [`Halos::read`] |
 //! | [`CenterFinder`](crate::halo::CenterFinder) | [`CenterFinder`] | all centres except the most bound and the most connected particle |
 //!
-//! **Stability.** [`Visitor`], [`Coordinate`] and the re-exported [`cubecl`] follow the versions of cubecl. A new
+//! **Stability.** [`Visitor`], [`NeighborMap`], [`Coordinate`] and the re-exported [`cubecl`] follow the versions of cubecl. A new
 //! version of cubecl may change them, even in a release of ropewalk without other changes.
 //!
 //! **Terms.** This module uses CUDA's terms: thread, warp (32 threads that run in lockstep) and block (threads that
@@ -129,6 +133,6 @@ pub use interop::CudaMemory;
 pub use interpolate::{Interpolator, MovingLeastSquares};
 pub use search::{
     BoxTest, CastHits, Crossed, CrossingMapper, CrossingTest, Crossings, Distance, DistanceTest, Emitter, HitBy,
-    HitMapper, HitTest, Mesh, MeshNeighbors, NeighborMapper, Neighbors, Query, RayHits, RayLists, Rays, Shape, Solids,
-    ValueBvh, Visitor,
+    HitMapper, HitTest, Mesh, MeshNeighbors, NearestMapper, NeighborMap, Neighbors, Pairs, Query, RayHits, RayLists,
+    Rays, Shape, Solids, ValueBvh, Visitor,
 };

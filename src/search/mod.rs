@@ -10,6 +10,7 @@ mod map_neighbors;
 pub(crate) mod mesh;
 pub(crate) mod nearest;
 mod neighbors;
+pub(crate) mod own_radii;
 pub(crate) mod pairs;
 mod range;
 mod values;

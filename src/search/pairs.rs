@@ -1,7 +1,7 @@
 //! Pairs within a radius, each found once by the half traversal.
 //!
-//! Input: a radius. Output: a callback for each pair, their number, or a list in ascending order, made from the lists
-//! of neighbours.
+//! Input: a radius. Output: a callback for each pair, their number, or half lists and pairs in ascending order, made
+//! from the lists of neighbours.
 //! The walk from a leaf covers the nodes after it, so that every two leaves meet once. Pairs within the leaf come
 //! first.
 //! Cost: half that of the neighbour search. Source: Prokopenko and Lebrun-Grandié 2024, section 4 (pair traversal).
@@ -81,7 +81,27 @@ impl<S: Scalar, const D: usize> Bvh<S, D> {
     /// # Ok::<(), ropewalk::Error>(())
     /// ```
     pub fn pairs(&self, radius: impl Into<f64>) -> Vec<[u32; 2]> {
-        ascending(&self.neighbors(radius))
+        pairs_where(&self.half_neighbors(radius), |_, _| true)
+    }
+
+    /// Lists all pairs of stored primitives within `radius` of each other (inclusive), each once: list `i` holds the
+    /// neighbours of primitive `i` with a higher index, in ascending order.
+    ///
+    /// Returns one list per primitive, in the order of the slice from which the tree was built. The lists are empty if
+    /// the radius is negative or NaN. [`Csr::symmetric`] expands them to full lists.
+    ///
+    /// Cost: that of [`Bvh::neighbors`], and a sort of each list. Memory: 4 bytes per pair and 8 per primitive,
+    /// temporarily that of the neighbours.
+    ///
+    /// ```
+    /// let bvh = ropewalk::Bvh::build(&[[3.0f32], [5.0], [1.0], [1.5]])?;
+    /// let lists = bvh.half_neighbors(2.0);
+    /// assert_eq!((lists.of(0), lists.of(2)), (&[1, 2, 3][..], &[3][..]));
+    /// assert!(lists.of(1).is_empty());
+    /// # Ok::<(), ropewalk::Error>(())
+    /// ```
+    pub fn half_neighbors(&self, radius: impl Into<f64>) -> Csr<u32> {
+        self.neighbors(radius).upper_half()
     }
 
     /// Finds all pairs of stored boxes that touch or overlap, each once, in the order of [`Bvh::pairs`]: the broad
@@ -122,14 +142,13 @@ precompiled! {
     ) -> ()
 }
 
-/// The pairs of lists that contain each pair in both directions, each pair once.
-fn ascending(lists: &Csr<u32>) -> Vec<[u32; 2]> {
+/// The pairs of half lists for which `keep` returns `true`.
+pub(super) fn pairs_where(lists: &Csr<u32>, keep: impl Fn(u32, u32) -> bool + Sync) -> Vec<[u32; 2]> {
     list_tasks(lists.len(), LISTED, &|range| {
-        let mut pairs: Vec<[u32; 2]> = vec![];
+        let mut pairs = vec![];
         for i in range {
-            let start = pairs.len();
-            append(&mut pairs, lists.of(i).iter().filter(|&&j| j as usize > i).map(|&j| [i as u32, j]));
-            pairs[start..].sort_unstable_by_key(|pair| pair[1]);
+            let i = i as u32;
+            append(&mut pairs, lists.of(i as usize).iter().filter(|&&j| keep(i, j)).map(|&j| [i, j]));
         }
         pairs
     })

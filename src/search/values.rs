@@ -11,6 +11,8 @@ use crate::bvh::Bvh;
 use crate::csr::Csr;
 use crate::error::Result;
 use crate::geometry::{Bounded, Distance, HitBy, Query, Scalar};
+use crate::search::own_radii::box_tolerance;
+use crate::search::pairs::pairs_where;
 use crate::search::{Nearest, Neighbor};
 
 /// A result of a search in a [`ValueBvh`].
@@ -234,6 +236,30 @@ impl<T: Bounded<S, D>, S: Scalar, const D: usize> ValueBvh<T, S, D> {
     /// ```
     pub fn for_each_pair(&self, radius: impl Into<f64>, visit: impl Fn(Hit<'_, T>, Hit<'_, T>) + Sync) {
         self.bvh.for_each_pair(radius, |i, j| visit(self.hit(i), self.hit(j)));
+    }
+}
+
+impl<T: Bounded<S, D> + HitBy<T>, S: Scalar, const D: usize> ValueBvh<T, S, D> {
+    /// Finds all pairs of values that hit each other, each once, in ascending order. The lower index of a pair comes
+    /// first, and its value decides ([`HitBy`]).
+    ///
+    /// For spheres in a periodic box, use [`Bvh::overlapping_spheres`].
+    ///
+    /// ```
+    /// use ropewalk::{Sphere, ValueBvh};
+    ///
+    /// let balls = [[0.0f32, 0.0], [1.75, 1.75], [2.0, 0.0]].map(|center| Sphere::new(center, 1.0));
+    /// assert_eq!(ValueBvh::build(balls.to_vec())?.overlapping_pairs(), [[0, 2], [1, 2]]);
+    /// # Ok::<(), ropewalk::Error>(())
+    /// ```
+    ///
+    /// # Cost
+    /// That of [`Bvh::overlapping_pairs`], and a test of each of these pairs.
+    pub fn overlapping_pairs(&self) -> Vec<[u32; 2]> {
+        let tolerance = box_tolerance(&self.bvh.bounds(), self.bvh.space());
+        pairs_where(&self.bvh.half_neighbors(tolerance), |i, j| {
+            self.values[i as usize].is_hit_by(&self.values[j as usize])
+        })
     }
 }
 

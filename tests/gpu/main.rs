@@ -16,6 +16,8 @@ mod dimensions;
 mod hdbscan;
 mod hop;
 mod interpolate;
+mod lists;
+mod map_neighbors;
 mod mesh;
 mod queries;
 mod refit;

@@ -6,7 +6,7 @@ use common::random::Random;
 use cubecl::prelude::*;
 use ropewalk::geometry::{Bounded, Capsule, Dop14, Ellipsoid, HitBy, Obb, Query, Segment, Tetrahedron, Triangle};
 use ropewalk::gpu::cubecl;
-use ropewalk::gpu::{self, BoxBvh, Coordinate, CrossingMapper, Device, Emitter, HitMapper, NeighborMapper};
+use ropewalk::gpu::{self, BoxBvh, Coordinate, CrossingMapper, Device, Emitter, HitMapper, NearestMapper};
 use ropewalk::{Aabb, Bvh, Nearest, Ray, Sphere, ValueBvh};
 
 fn device() -> Device {
@@ -480,7 +480,7 @@ fn rays_cross_shapes_in_order() {
 struct Within;
 
 #[cube]
-impl NeighborMapper for Within {
+impl NearestMapper for Within {
     type Value = f64;
     type Output = f64;
     type State = RuntimeCell<f64>;

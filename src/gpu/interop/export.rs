@@ -4,8 +4,8 @@
 //! it on streams unknown to cubecl. The last owner therefore sends the handle to a thread, which waits for all work of
 //! the device before dropping it.
 
-use std::sync::OnceLock;
 use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::{Arc, OnceLock};
 
 use cubecl::prelude::CubeElement;
 use cubecl::server::Handle;
@@ -66,7 +66,7 @@ impl<T: CubeElement> DeviceVec<T> {
             return Err(errors::no_cuda("to_cuda"));
         };
         let address = self.values.address(&cuda::client(index))?;
-        let kept = Some(HeldHandle { index, _handle: self.values.handle() });
+        let kept = Some(HeldHandle { index, _owners: self.values.owners() });
         Ok(CudaMemory { address, bytes: self.len() * size_of::<T>(), device: self.device, kept })
     }
 }
@@ -93,7 +93,7 @@ impl Drop for CudaMemory {
 #[derive(Debug)]
 struct HeldHandle {
     index: usize,
-    _handle: Handle,
+    _owners: (Handle, Arc<()>),
 }
 
 /// Drops handles once the device has finished all its work.

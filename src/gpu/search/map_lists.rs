@@ -23,14 +23,14 @@ use crate::gpu::search::visitor::one_each;
 /// It is like a [`HitMapper`](crate::gpu::HitMapper), but gets the neighbours nearest first, with their distances.
 ///
 /// ```no_run
-/// use ropewalk::gpu::{Bvh, Device, Emitter, NeighborMapper, cubecl};
+/// use ropewalk::gpu::{Bvh, Device, Emitter, NearestMapper, cubecl};
 /// use cubecl::prelude::*;
 ///
 /// /// The mass-weighted sum of squared distances of neighbours.
 /// struct Inertia;
 ///
 /// #[cube]
-/// impl NeighborMapper for Inertia {
+/// impl NearestMapper for Inertia {
 ///     type Value = f64;
 ///     type Output = f64;
 ///     type State = RuntimeCell<f64>;
@@ -56,7 +56,7 @@ use crate::gpu::search::visitor::one_each;
 /// ```
 #[cube]
 #[allow(missing_docs)] // The macro adds its expansions of the methods.
-pub trait NeighborMapper: Send + Sync + 'static {
+pub trait NearestMapper: Send + Sync + 'static {
     /// The value of a stored primitive or a query, such as a mass or a label.
     type Value: CubeElement + Numeric;
     /// An emitted value.
@@ -141,7 +141,7 @@ pub trait CrossingMapper: Send + Sync + 'static {
 }
 
 impl Neighbors {
-    /// Calls a [`NeighborMapper`] for each query and its neighbours, nearest first. Returns one list of emitted values per
+    /// Calls a [`NearestMapper`] for each query and its neighbours, nearest first. Returns one list of emitted values per
     /// query.
     ///
     /// `own` has a value for each query, and `values` has a value for each stored primitive.
@@ -150,7 +150,7 @@ impl Neighbors {
     /// - The number of values differs from that of queries or of stored primitives.
     /// - More than 2^32 - 1 values are emitted, or more than a buffer of the device can hold.
     /// - The device fails.
-    pub fn map<M: NeighborMapper>(&self, own: &[M::Value], values: &[M::Value]) -> Result<Csr<M::Output>> {
+    pub fn map<M: NearestMapper>(&self, own: &[M::Value], values: &[M::Value]) -> Result<Csr<M::Output>> {
         one_each("queries", self.len(), own)?;
         one_each("primitives", self.n_stored, values)?;
         let lists = EntryLists { indices: &self.indices, numbers: &self.distances2, offsets: None };
@@ -208,7 +208,7 @@ struct OfNeighbors<M>(PhantomData<M>);
 struct OfCrossings<M>(PhantomData<M>);
 
 #[cube]
-impl<M: NeighborMapper> EntryMapper for OfNeighbors<M> {
+impl<M: NearestMapper> EntryMapper for OfNeighbors<M> {
     type Value = M::Value;
     type Output = M::Output;
     type State = M::State;

@@ -1,5 +1,6 @@
 //! Searches on a device: neighbours, ranges, nearest points, meshes and rays.
 
+mod box_pairs;
 mod box_queries;
 mod boxes;
 mod emitter;
@@ -8,6 +9,7 @@ mod hit_lists;
 mod in_boxes;
 mod map_hits;
 mod map_lists;
+mod map_neighbors;
 mod mesh;
 pub(super) mod nearest;
 pub(super) mod neighbors;
@@ -15,15 +17,19 @@ pub(super) mod query;
 pub(super) mod query_points;
 mod query_rows;
 mod nearest_boxes;
+mod own_radii;
+mod pairs;
 pub(super) mod range;
 pub(super) mod shapes;
 pub(super) mod visitor;
 
 pub use emitter::Emitter;
 pub use map_hits::HitMapper;
-pub use map_lists::{CrossingMapper, NeighborMapper};
+pub use map_lists::{CrossingMapper, NearestMapper};
+pub use map_neighbors::NeighborMap;
 pub use mesh::{CastHits, Mesh, MeshNeighbors, RayHits, RayLists, Rays, Solids};
 pub use nearest::Neighbors;
+pub use pairs::Pairs;
 pub use query::Query;
 pub use shapes::{BoxTest, Crossed, CrossingTest, Crossings, Distance, DistanceTest, HitBy, HitTest, Shape, ValueBvh};
 pub use visitor::Visitor;

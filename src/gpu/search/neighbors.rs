@@ -6,8 +6,10 @@ use cubecl::prelude::*;
 
 use crate::error::Result;
 use crate::gpu::buffer::Buffer;
+use crate::gpu::bvh::ropes::Nodes;
 use crate::gpu::bvh::traverse::hits::Hits;
 use crate::gpu::bvh::traverse::list::ListOutputLaunch;
+use crate::gpu::bvh::traverse::queries::WalkQueries;
 use crate::gpu::bvh::traverse::spec::{TraversalMode, Tree, WalkSpec};
 use crate::gpu::bvh::traverse::visitor::LeafVisitor;
 use crate::gpu::bvh::{Bvh, Coordinate};
@@ -31,13 +33,44 @@ impl<S: Coordinate, const D: usize> Bvh<S, D> {
     /// # Errors
     /// If the device fails.
     pub fn count_neighbors(&self, radius: impl Into<f64>) -> Result<DeviceVec<u32>> {
-        let Some(nodes) = &self.nodes else { return Ok(DeviceVec { device: self.device, values: self.order.clone() }) };
         on!(self.device, client => {
             let counts = Buffer::<u32>::new(client, self.len());
-            let (radius, mode) = (radius.into(), TraversalMode::Whole);
-            self.walk::<_, Count>(client, nodes, radius, mode, || self.order.arg(), || counts.arg());
+            self.write_counts(client, radius.into(), &counts);
             Ok(DeviceVec { device: self.device, values: counts })
         })
+    }
+
+    /// Counts the stored points within `radius` of each stored point, itself included, and overwrites `counts` with the
+    /// result of [`count_neighbors`](Self::count_neighbors), as [`crate::Bvh::count_neighbors_into`].
+    ///
+    /// Nothing is allocated for the counts if `counts` is on the device of the tree, has held as many numbers before,
+    /// and has no clones. Work of other threads that reads the earlier counts must have ended.
+    ///
+    /// ```no_run
+    /// use ropewalk::gpu::{Bvh, Device};
+    ///
+    /// let bvh = Bvh::build(&[[0.0f32, 0.0], [5.0, 0.0], [1.0, 0.0]], Device::first()?)?;
+    /// let mut counts = bvh.count_neighbors(0.5)?;
+    /// bvh.count_neighbors_into(1.0, &mut counts)?;
+    /// assert_eq!(counts.read()?, [2, 1, 2]);
+    /// # Ok::<(), ropewalk::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// If the device fails.
+    pub fn count_neighbors_into(&self, radius: impl Into<f64>, counts: &mut DeviceVec<u32>) -> Result<()> {
+        on!(self.device, client => {
+            counts.renew(client, self.device, self.len());
+            self.write_counts(client, radius.into(), &counts.values);
+            Ok(())
+        })
+    }
+
+    fn write_counts<R: Runtime>(&self, client: &ComputeClient<R>, radius: f64, counts: &Buffer<u32>) {
+        if let Some(nodes) = &self.nodes {
+            let mode = TraversalMode::Whole;
+            self.walk::<_, Count>(client, nodes, radius, mode, || self.order.arg(), || counts.arg());
+        }
     }
 
     /// Lists the stored points within `radius` of each stored point, itself included, as [`crate::Bvh::neighbors`].
@@ -59,22 +92,80 @@ impl<S: Coordinate, const D: usize> Bvh<S, D> {
     /// # Cost
     /// Memory: 4 bytes per neighbour and 4 per point.
     pub fn neighbors(&self, radius: impl Into<f64>) -> Result<Csr> {
-        let (n, radius) = (self.len(), radius.into());
+        let radius = radius.into();
         on!(self.device, client => {
-            let offsets = Buffer::<u32>::filled(client, n + 1, 0);
-            let Some(nodes) = &self.nodes else {
-                return Ok(Csr { device: self.device, offsets, values: Buffer::new(client, 0) });
-            };
-            let mode = TraversalMode::Whole;
-            let asked = self.balls_about_stored(client, radius);
-            let listed = self.list_runs(client, nodes, &asked, mode);
-            let (order, counts) = (|| self.order.arg(), || offsets.arg());
-            self.walk_listed::<_, Count>(client, nodes, &asked, mode, listed.as_ref(), order, counts);
-            let values = Csr::allocate_values(client, &offsets)?;
-            let rows = || ListOutputLaunch::new(self.order.arg(), self.order.arg(), offsets.arg());
-            self.write_lists(client, nodes, &asked, listed.as_ref(), rows, &values);
-            Ok(Csr { device: self.device, offsets, values })
+            match &self.nodes {
+                Some(nodes) => self.lists_of(client, nodes, &self.balls_about_stored(client, radius)),
+                None => Ok(Csr::without_lists(client, self.device)),
+            }
         })
+    }
+
+    /// Lists the stored points within `radius` of each stored point, itself included, and overwrites `lists` with the
+    /// result of [`neighbors`](Self::neighbors), as [`crate::Bvh::neighbors_into`].
+    ///
+    /// Made for loops in which points move. Nothing is allocated for the lists if `lists` is on the device of the tree
+    /// and has held as many lists and neighbours before. Clones of `lists`, and results of [`Csr::offsets`] and
+    /// [`Csr::values`], keep their contents, so that new memory is allocated as long as they exist. Work of other
+    /// threads that reads the earlier lists must have ended.
+    ///
+    /// ```no_run
+    /// use ropewalk::gpu::{Bvh, Device};
+    ///
+    /// let device = Device::first()?;
+    /// let mut lists = Bvh::build(&[[0.0f32], [1.0], [1.5]], device)?.neighbors(1.0)?;
+    /// let bvh = Bvh::build(&[[0.0f32], [5.0], [1.0]], device)?;
+    /// bvh.neighbors_into(1.0, &mut lists)?;
+    /// assert_eq!(lists.read()?.offsets(), [0, 2, 3, 5]);
+    /// # Ok::<(), ropewalk::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// Those of [`Bvh::neighbors`]. There are then no lists.
+    pub fn neighbors_into(&self, radius: impl Into<f64>, lists: &mut Csr) -> Result<()> {
+        let radius = radius.into();
+        on!(self.device, client => {
+            let before = std::mem::replace(lists, Csr::without_lists(client, self.device));
+            if let Some(nodes) = &self.nodes {
+                *lists = if before.device == self.device {
+                    self.lists_in(client, nodes, &self.balls_about_stored(client, radius), before)?
+                } else {
+                    self.lists_of(client, nodes, &self.balls_about_stored(client, radius))?
+                };
+            }
+            Ok(())
+        })
+    }
+
+    /// Lists the points within the radius of each stored point.
+    pub(super) fn lists_of<R: Runtime>(
+        &self,
+        client: &ComputeClient<R>,
+        nodes: &Nodes<S>,
+        asked: &WalkQueries<S>,
+    ) -> Result<Csr> {
+        self.lists_in(client, nodes, asked, Csr::without_lists(client, self.device))
+    }
+
+    /// Lists the points within the radius of each stored point, in the memory of `lists`, which is on the same device.
+    fn lists_in<R: Runtime>(
+        &self,
+        client: &ComputeClient<R>,
+        nodes: &Nodes<S>,
+        asked: &WalkQueries<S>,
+        lists: Csr,
+    ) -> Result<Csr> {
+        let Csr { device, mut offsets, mut values } = lists;
+        offsets.renew(client, self.len() + 1);
+        offsets.fill(client, 0);
+        let mode = TraversalMode::Whole;
+        let listed = self.list_runs(client, nodes, asked, mode);
+        let (order, counts) = (|| self.order.arg(), || offsets.arg());
+        self.walk_listed::<_, Count>(client, nodes, asked, mode, listed.as_ref(), order, counts);
+        values.renew(client, Csr::<u32>::count_values(client, &offsets)?);
+        let rows = || ListOutputLaunch::new(self.order.arg(), self.order.arg(), offsets.arg());
+        self.write_lists(client, nodes, asked, listed.as_ref(), rows, &values);
+        Ok(Csr { device, offsets, values })
     }
 
     /// Counts the pairs within `radius`, each once, as [`crate::Bvh::count_pairs`].

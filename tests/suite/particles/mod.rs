@@ -1,5 +1,6 @@
 //! Functions for particle codes: vectors to nearest images, values computed from neighbours, lists of pairs.
 
+mod lists;
 mod nearest;
 mod neighbors;
 mod offset;
