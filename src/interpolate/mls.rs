@@ -74,7 +74,7 @@ pub struct MovingLeastSquares {
     pub(crate) weight: Weight,
     /// `None`: twice as many neighbours as there are monomials.
     reach: Option<Neighborhood>,
-    fallback: Fallback,
+    pub(crate) fallback: Fallback,
     pub(crate) has_gradients: bool,
     size: BoxSize,
 }

@@ -1,9 +1,9 @@
-//! Moving least squares on a device, compared with the CPU bit for bit.
+//! Interpolation on a device, compared with the CPU bit for bit.
 
 use common::random::Random;
 use ropewalk::ErrorKind;
 use ropewalk::gpu::{self, Coordinate, Device, DeviceVec, Points};
-use ropewalk::interpolate::{Interpolator, MovingLeastSquares, Weight};
+use ropewalk::interpolate::{Fallback, Interpolator, MovingLeastSquares, Weight};
 
 fn device() -> Device {
     Device::first().expect("a device; for software Vulkan install mesa-vulkan-drivers")
@@ -80,6 +80,8 @@ fn compare<S: Coordinate, const D: usize>(options: &MovingLeastSquares, weight: 
         let (degrees, there) = (found.degrees().read().unwrap(), found.read().unwrap());
         assert!(degrees.iter().copied().eq(there.degrees().iter().copied().map(i32::from)), "{context}");
         assert_eq!(there.sources(), expected.sources(), "{context}");
+        assert_eq!(found.n_lower().unwrap(), there.n_lower(), "{context}");
+        assert_eq!(found.n_without_neighbors(), expected.n_without_neighbors(), "{context}");
         // With few sources, rounding errors of weights are amplified.
         let is_series = SERIES.contains(&weight);
         if !is_series {
@@ -135,6 +137,28 @@ fn wide_other_degrees_numbers_and_boxes() {
     compare::<f64, 4>(&MovingLeastSquares::new(1).with_gradients(true), weight, None);
 }
 
+/// Compares rows of various lengths, some of them empty.
+fn compare_radii<S: Coordinate, const D: usize>(degree: usize, fallback: Fallback, side: Option<f64>) {
+    let options = MovingLeastSquares::new(degree).radius(0.07).fallback(fallback).with_gradients(true);
+    compare::<S, D>(&options, Weight::default(), side);
+}
+
+#[test]
+fn radii() {
+    compare_radii::<f64, 2>(1, Fallback::InverseDistance, None);
+}
+
+#[test]
+#[ignore = "wide"]
+fn wide_radii() {
+    compare_radii::<f64, 2>(1, Fallback::Nan, None);
+    compare_radii::<f64, 2>(1, Fallback::Nearest, None);
+    compare_radii::<f32, 2>(2, Fallback::InverseDistance, Some(1001.0));
+    compare_radii::<f64, 3>(1, Fallback::Nearest, None);
+    compare_radii::<f32, 1>(2, Fallback::Nan, None);
+    compare::<f64, 2>(&MovingLeastSquares::new(2).radius(0.2).with_gradients(true), Weight::Wu4, Some(1001.0));
+}
+
 /// More targets than one kernel launch processes.
 #[test]
 #[ignore = "wide"]
@@ -144,7 +168,7 @@ fn wide_many_targets() {
     let found = gpu::MovingLeastSquares::from(options.clone());
     let found = found.prepare(&Points::new(&sources, device()).unwrap(), &targets).unwrap();
     assert_eq!(found.read().unwrap(), options.prepare(&sources, &targets).unwrap());
-    assert_eq!((found.len(), found.k(), found.n_sources(), found.is_empty()), (30_000, 12, 2000, false));
+    assert_eq!((found.len(), found.sources().n_values(), found.n_sources()), (30_000, 12 * 30_000, 2000));
 }
 
 #[test]
@@ -158,7 +182,8 @@ fn what_is_refused() {
     let parameter = ErrorKind::Parameter;
     assert_eq!(kind(of(3), &[]), parameter);
     assert_eq!(kind(of(2).neighbors(9), &[]), parameter);
-    assert_eq!(kind(MovingLeastSquares::new(1).radius(0.1).into(), &[]), ErrorKind::Missing);
+    assert_eq!(kind(of(1).radius(0.0), &[]), parameter);
+    assert_eq!(kind(of(1).radius(f64::NAN), &[]), parameter);
     assert_eq!(kind(of(1), &[[0.0, f64::NAN, 0.0]]), ErrorKind::NotFinite);
 
     let found = of(1).prepare(&points, &[[0.5; 3]]).unwrap();

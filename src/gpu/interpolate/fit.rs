@@ -6,17 +6,17 @@
 //! the scratch for k neighbours and n monomials.
 //!
 //! **Launch contract.** The kernel has no bounds checks. It relies on:
-//! - `k` neighbours for each target, with indices below the number of sources, and a position for each source;
-//! - space for `k` coefficients and a degree for each target, and for the slopes if they are requested;
-//! - [`scratch`] numbers for each thread.
+//! - rows of neighbours, with indices below the number of sources, and a position for each source;
+//! - space for a coefficient per neighbour, for a degree per target, and for the slopes if they are requested;
+//! - [`scratch`] numbers for each thread, for the longest row.
 
 use cubecl::prelude::*;
 
 use crate::gpu::interpolate::constants::{
-    CANCELLED_PART, DEPENDENT_PART, DETERMINED_WITHIN, FARTHER, LARGEST_SIZE, REPRODUCED_WITHIN, ROUNDING,
-    UNCERTAIN_PART,
+    CANCELLED_PART, DEPENDENT_PART, DETERMINED_WITHIN, LARGEST_SIZE, REPRODUCED_WITHIN, ROUNDING, UNCERTAIN_PART,
 };
 use crate::gpu::interpolate::qr::{Qr, ThreadSlots, auxiliary_size, clear};
+use crate::gpu::interpolate::rows::UNUSABLE;
 use crate::gpu::interpolate::weights::weigh;
 use crate::gpu::metric::offset;
 use crate::gpu::primitives::rounding::product;
@@ -44,10 +44,14 @@ pub(super) fn scratch(dim: usize, degree: usize, k: usize) -> usize {
 /// An approximate upper bound on a thread's iterations of its innermost loops: loops over neighbours where the matrix
 /// is filled and read, over blocks of rows where it is decomposed.
 pub(super) fn loop_bound(dim: usize, degree: usize, k: usize) -> usize {
-    let (rows, width) = (k.next_multiple_of(LANES), basis_size(dim, degree));
-    let blocks = (rows / LANES).saturating_add(width.div_ceil(LANES));
-    let a_degree = rows.saturating_mul(width + 8 * dim + 8).saturating_add((blocks + 4).saturating_mul(width * width));
-    a_degree.saturating_mul(2 * (degree + 1))
+    let rows = k.next_multiple_of(LANES);
+    let of_degree = |degree| {
+        let width = basis_size(dim, degree);
+        let blocks = (rows / LANES).saturating_add(width.div_ceil(LANES) + 4);
+        rows.saturating_mul(width + 8 * dim + 8).saturating_add(blocks.saturating_mul(width * width))
+    };
+    // Two attempts per degree.
+    (0..=degree).map(of_degree).fold(0usize, usize::saturating_add).saturating_mul(2)
 }
 
 /// The start of each part of a thread's scratch. The roots of the weights are at 0. R and its auxiliary data follow
@@ -84,15 +88,15 @@ pub(super) struct FitInput<F: Float> {
     positions: Array<u32>,
     /// Coordinates of the targets, target by target.
     targets: Array<F>,
-    /// The neighbours of each target, nearest first.
+    /// The neighbours of each target, nearest first, and the radius of the weights.
+    offsets: Array<u32>,
     indices: Array<u32>,
     distances2: Array<f64>,
+    radii: Array<f64>,
     sides: Array<f64>,
     numbers: Array<f64>,
     n_sources: u32,
     n_targets: u32,
-    /// The number of neighbours per target.
-    k: u32,
     degree: u32,
     /// The index of the weight in [`Weight::ALL`](crate::interpolate::Weight::ALL).
     weight: u32,
@@ -116,6 +120,8 @@ pub(super) struct Fitted {
 struct Fit {
     places: ThreadSlots,
     room: ScratchLayout,
+    /// The first place of the target's row, and its number of neighbours.
+    row: u32,
     k: u32,
     blocks: u32,
     /// `true` if any neighbour has a positive weight.
@@ -139,11 +145,11 @@ pub(super) fn fit_all<F: Float>(
         let mut degree = Array::<i32>::new(2usize);
         // The degree to try next, and the degree found.
         degree[0] = select(fit.counts, i32::cast_from(given.degree), -1i32);
-        degree[1] = -1;
+        degree[1] = comptime!(UNUSABLE).runtime();
         while degree[0] >= 0 {
             let tried = degree[0] + 0;
             degree[0] = tried - 1;
-            if fit_degree(&fit, given, fitted, work, u32::cast_from(tried), target, spec) {
+            if fit_degree(&fit, given, fitted, work, u32::cast_from(tried), spec) {
                 degree[1] = tried;
                 degree[0] = -1;
             }
@@ -161,13 +167,14 @@ fn prepare<F: Float>(
     target: u32,
     #[comptime] spec: FitSpec,
 ) -> Fit {
-    let (zero, k) = (f64::new(0.0), given.k);
+    let zero = f64::new(0.0);
+    let row = given.offsets[target as usize];
+    let k = given.offsets[(target + 1) as usize] - row;
     let places = ThreadSlots::new(unit, given.units);
     let blocks = k.div_ceil(BLOCK);
     let rows = blocks * BLOCK;
     let room = ScratchLayout::new(rows, width_of(given.degree, spec), spec.d);
-    let row = (target * k) as usize;
-    let radius = given.numbers[FARTHER] * given.distances2[row + (k - 1) as usize].sqrt();
+    let radius = given.radii[target as usize];
     let inverse = select(radius > zero, f64::new(1.0) / select(radius > zero, radius, f64::new(1.0)), zero);
     let mut magnitude = Array::<f64>::new(1usize);
     magnitude[0] = zero;
@@ -179,7 +186,7 @@ fn prepare<F: Float>(
         let offsets = room.offsets + rows * axis as u32;
         clear(work, &places, offsets, blocks);
         for i in 0..k {
-            let position = given.positions[given.indices[row + i as usize] as usize] as usize;
+            let position = given.positions[given.indices[(row + i) as usize] as usize] as usize;
             let other = f64::cast_from(given.axes[axis * given.n_sources as usize + position]);
             magnitude[0] = max(magnitude[0], other.abs());
             let away = offset(x, other, given.sides[axis], comptime!(spec.periodic));
@@ -189,13 +196,13 @@ fn prepare<F: Float>(
     let mut most = Array::<f64>::new(1usize);
     most[0] = zero;
     for i in 0..k {
-        let x = given.distances2[row + i as usize].sqrt() * inverse;
+        let x = given.distances2[(row + i) as usize].sqrt() * inverse;
         let root = weigh(x, &given.numbers, given.weight).sqrt();
         work[places.of(i)] = root;
         most[0] = max(most[0], root);
     }
     let rounding = given.numbers[ROUNDING] * magnitude[0] * inverse;
-    Fit { places, room, k, blocks, counts: most[0] > zero, inverse, rounding }
+    Fit { places, room, row, k, blocks, counts: most[0] > zero, inverse, rounding }
 }
 
 /// Computes the coefficients and slopes for a degree. Returns `false` if the neighbours do not determine the value at
@@ -207,7 +214,6 @@ fn fit_degree<F: Float>(
     fitted: &mut Fitted,
     work: &mut Array<f64>,
     degree: u32,
-    target: u32,
     #[comptime] spec: FitSpec,
 ) -> bool {
     let (places, room, numbers) = (&fit.places, &fit.room, &given.numbers);
@@ -253,9 +259,8 @@ fn fit_degree<F: Float>(
             if !is_off && !is_uncertain && !is_large && is_exact {
                 is_found[0] = 1;
                 attempt[0] = 2;
-                let row = (target * fit.k) as usize;
                 for i in 0..fit.k {
-                    fitted.coefficients[row + i as usize] = work[places.of(room.coefficients + i)];
+                    fitted.coefficients[(fit.row + i) as usize] = work[places.of(room.coefficients + i)];
                 }
                 if given.has_slopes == 1 {
                     #[unroll]
@@ -267,7 +272,7 @@ fn fit_degree<F: Float>(
                         }
                         for i in 0..fit.k {
                             let slope = work[places.of(room.coefficients + i)];
-                            fitted.slopes[(row + i as usize) * spec.d + axis] = slope;
+                            fitted.slopes[(fit.row + i) as usize * spec.d + axis] = slope;
                         }
                     }
                 }
