@@ -159,6 +159,22 @@ fn wide_radii() {
     compare::<f64, 2>(&MovingLeastSquares::new(2).radius(0.2).with_gradients(true), Weight::Wu4, Some(1001.0));
 }
 
+#[test]
+fn cubic_polynomials() {
+    compare::<f64, 2>(&MovingLeastSquares::new(3).with_gradients(true), Weight::default(), None);
+}
+
+#[test]
+#[ignore = "wide"]
+fn wide_degrees_three_and_four() {
+    let of = |degree| MovingLeastSquares::new(degree).with_gradients(true);
+    compare::<f64, 1>(&of(3), Weight::default(), None);
+    compare::<f32, 3>(&of(3), Weight::default(), None);
+    compare::<f64, 1>(&of(4), Weight::Wu4, None);
+    compare::<f32, 2>(&of(4), Weight::default(), Some(1.0));
+    compare::<f64, 2>(&of(4).neighbors(15), Weight::default(), None);
+}
+
 /// More targets than one kernel launch processes.
 #[test]
 #[ignore = "wide"]
@@ -180,7 +196,7 @@ fn what_is_refused() {
     };
     let of = gpu::MovingLeastSquares::new;
     let parameter = ErrorKind::Parameter;
-    assert_eq!(kind(of(3), &[]), parameter);
+    assert_eq!(kind(of(5), &[]), parameter);
     assert_eq!(kind(of(2).neighbors(9), &[]), parameter);
     assert_eq!(kind(of(1).radius(0.0), &[]), parameter);
     assert_eq!(kind(of(1).radius(f64::NAN), &[]), parameter);

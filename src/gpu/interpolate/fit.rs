@@ -20,7 +20,7 @@ use crate::gpu::interpolate::rows::UNUSABLE;
 use crate::gpu::interpolate::weights::weigh;
 use crate::gpu::metric::offset;
 use crate::gpu::primitives::rounding::product;
-use crate::interpolate::basis::basis_size;
+use crate::interpolate::basis::{MAX_DEGREE, basis_size};
 use crate::interpolate::mls::ROUNDING_MARGIN;
 use crate::simd::LANES;
 
@@ -32,6 +32,15 @@ const BLOCK: u32 = LANES as u32;
 pub(super) struct FitSpec {
     pub d: usize,
     pub periodic: bool,
+    /// The largest number of monomials.
+    pub width: usize,
+}
+
+impl FitSpec {
+    /// One kernel fits all degrees up to 2.
+    pub fn new(d: usize, periodic: bool, degree: usize) -> Self {
+        Self { d, periodic, width: basis_size(d, degree.max(2)) }
+    }
 }
 
 /// The size of a thread's scratch in numbers, with the layout of [`ScratchLayout`].
@@ -221,7 +230,6 @@ fn fit_degree<F: Float>(
     let mut is_found = Array::<u32>::new(1usize);
     is_found[0] = 0;
     if rounding <= numbers[UNCERTAIN_PART] {
-        let most = comptime!(basis_size(spec.d, 2));
         let width = width_of(degree, spec);
         let rounded = f64::new(comptime!(ROUNDING_MARGIN as f32)) * rounding;
         let is_rounded = rounded > numbers[DEPENDENT_PART];
@@ -233,9 +241,9 @@ fn fit_degree<F: Float>(
             attempt[0] += select(is_rounded, 1u32, 2u32);
             let tolerance = select(is_second, f64::new(0.0), rounded);
             fill_columns(fit, work, degree, spec);
-            let mut matrix = Qr::new(room.matrix, room.auxiliary, fit.k, width, most);
+            let mut matrix = Qr::new(room.matrix, room.auxiliary, fit.k, width, spec.width);
             matrix.decompose(work, places, max(numbers[DEPENDENT_PART], tolerance), numbers[CANCELLED_PART], true);
-            let mut transpose = Qr::new(room.transpose, room.auxiliary_transpose, width, matrix.rank(), most);
+            let mut transpose = Qr::new(room.transpose, room.auxiliary_transpose, width, matrix.rank(), spec.width);
             if !matrix.is_full() {
                 matrix.decompose_transpose(work, places, &mut transpose);
             }
@@ -293,25 +301,20 @@ fn reproduction_error(fit: &Fit, work: &Array<f64>, degree: u32, #[comptime] spe
     }
     // The largest error so far.
     sums[1] = (sums[0] - f64::new(1.0)).abs();
-    if degree >= 1 {
-        for a in 0..comptime!(spec.d as u32) {
+    for own in 1..degree + 1 {
+        let mut factors = first_factors();
+        let mut is_left = true.runtime();
+        while is_left {
             sums[0] = f64::new(0.0);
             for i in 0..fit.k {
-                let x = work[places.of(room.offsets + rows * a + i)];
-                sums[0] += product(work[places.of(room.coefficients + i)], x);
+                let mut term = work[places.of(room.coefficients + i)];
+                for at in 0..own {
+                    term = product(term, work[places.of(room.offsets + rows * factors[at as usize] + i)]);
+                }
+                sums[0] += term;
             }
             sums[1] = max(sums[1], sums[0].abs());
-            if degree >= 2 {
-                for b in a..comptime!(spec.d as u32) {
-                    sums[0] = f64::new(0.0);
-                    for i in 0..fit.k {
-                        let x = work[places.of(room.offsets + rows * a + i)];
-                        let y = work[places.of(room.offsets + rows * b + i)];
-                        sums[0] += product(product(work[places.of(room.coefficients + i)], x), y);
-                    }
-                    sums[1] = max(sums[1], sums[0].abs());
-                }
-            }
+            is_left = advance(&mut factors, own, spec.d);
         }
     }
     sums[1]
@@ -320,34 +323,72 @@ fn reproduction_error(fit: &Fit, work: &Array<f64>, degree: u32, #[comptime] spe
 /// The number of monomials.
 #[cube]
 fn width_of(degree: u32, #[comptime] spec: FitSpec) -> u32 {
-    let linear = select(degree == 1, comptime!(basis_size(spec.d, 1) as u32), comptime!(basis_size(spec.d, 2) as u32));
-    select(degree == 0, 1u32, linear)
+    let mut width = 1u32.runtime();
+    #[unroll]
+    for own in 1..comptime!(MAX_DEGREE as u32 + 1) {
+        width = select(degree == own, comptime!(basis_size(spec.d, own as usize) as u32), width);
+    }
+    width
 }
 
-/// Writes the columns: 1, each coordinate, each product of two coordinates. Each row is multiplied by the root of its
-/// weight.
+/// The axes of the factors of the first monomial of each degree.
+#[cube]
+fn first_factors() -> Array<u32> {
+    let mut factors = Array::<u32>::new(MAX_DEGREE);
+    #[unroll]
+    for at in 0..MAX_DEGREE {
+        factors[at] = 0;
+    }
+    factors
+}
+
+/// Replaces the axes of the `count` factors of a monomial by those of the next one of its degree, as the function of this
+/// name in `interpolate::basis`. Returns `false` after the last one.
+#[cube]
+fn advance(factors: &mut Array<u32>, count: u32, #[comptime] d: usize) -> bool {
+    // One more than the place of the last factor with an axis after its own; 0 if there is none.
+    let mut end = 0u32.runtime();
+    for at in 0..count {
+        if factors[at as usize] + 1 < comptime!(d as u32) {
+            end = at + 1;
+        }
+    }
+    if end > 0 {
+        let axis = factors[(end - 1) as usize] + 1;
+        for at in end - 1..count {
+            factors[at as usize] = axis;
+        }
+    }
+    end > 0
+}
+
+/// Writes the columns in the order of `interpolate::basis`. Each row is multiplied by the root of its weight.
 #[cube]
 fn fill_columns(fit: &Fit, work: &mut Array<f64>, degree: u32, #[comptime] spec: FitSpec) {
     let (places, room, rows) = (&fit.places, &fit.room, fit.blocks * BLOCK);
     for i in 0..rows {
         work[places.of(room.matrix + i)] = work[places.of(i)];
     }
-    if degree >= 1 {
-        for at in 0..rows * comptime!(spec.d as u32) {
-            work[places.of(room.matrix + rows + at)] = work[places.of(at % rows)] * work[places.of(room.offsets + at)];
-        }
-    }
-    if degree >= 2 {
-        let mut column = Array::<u32>::new(1usize);
-        column[0] = room.matrix + rows * comptime!(1 + spec.d as u32);
-        for a in 0..comptime!(spec.d as u32) {
-            for b in a..comptime!(spec.d as u32) {
-                for i in 0..rows {
-                    let first = work[places.of(room.matrix + rows * (1 + a) + i)];
-                    work[places.of(column[0] + i)] = first * work[places.of(room.offsets + rows * b + i)];
-                }
-                column[0] += rows;
+    // The first column of one degree less, and the next column.
+    let mut first = room.matrix + 0;
+    let mut next = room.matrix + rows;
+    for own in 1..degree + 1 {
+        let mut factors = first_factors();
+        let end = next + 0;
+        while first < end {
+            let mut last = 0u32.runtime();
+            if own > 1 {
+                last = factors[(own - 2) as usize];
             }
+            for axis in last..comptime!(spec.d as u32) {
+                for i in 0..rows {
+                    let value = work[places.of(first + i)] * work[places.of(room.offsets + rows * axis + i)];
+                    work[places.of(next + i)] = value;
+                }
+                next += rows;
+            }
+            advance(&mut factors, own - 1, spec.d);
+            first += rows;
         }
     }
 }

@@ -52,7 +52,7 @@ impl From<crate::interpolate::MovingLeastSquares> for MovingLeastSquares {
 }
 
 impl MovingLeastSquares {
-    /// Creates an interpolation with polynomials of degree 0, 1 or 2, and the defaults of
+    /// Creates an interpolation with polynomials of a degree from 0 to 4, and the defaults of
     /// [`crate::interpolate::MovingLeastSquares::new`].
     pub fn new(degree: usize) -> Self {
         Self { options: crate::interpolate::MovingLeastSquares::new(degree) }
@@ -104,7 +104,7 @@ impl MovingLeastSquares {
     /// - there are more than 2^32 - 1 coefficients or slopes in all, or more than a buffer of the device can hold;
     /// - the quotients of the device differ from those of the CPU;
     /// - the device is not a CUDA device, and its driver ends loops too early for so many monomials and neighbours, as
-    ///   for degree 2 in ten dimensions;
+    ///   for degree 2 in ten dimensions and degree 4 in three;
     /// - the device fails.
     pub fn prepare<S: Coordinate, const D: usize>(
         &self,
@@ -169,7 +169,7 @@ fn fit<R: Runtime, S: Coordinate, const D: usize>(
     let units = (SCRATCH / (8 * own)).clamp(1, n);
     let work = Buffer::<f64>::new(client, own * units);
     let weight = Weight::ALL.iter().position(|&own| own == weight).unwrap_or(0);
-    let spec = FitSpec { d: D, periodic: sources.space.period().is_some() };
+    let spec = FitSpec::new(D, sources.space.period().is_some(), degree);
     let positions = invert(client, &sources.order);
     let numbers = Buffer::from_slice(client, &numbers(S::ROUNDING));
     let sides = sources.space.period().map_or([0.0; D], |sides| *sides);
