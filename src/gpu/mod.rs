@@ -61,7 +61,7 @@
 //! | [`Bvh::cast`](crate::Bvh::cast) | [`Solids`]: boxes and balls; [`CastHits`] | user-defined shapes |
 //! | [`MovingLeastSquares`](crate::interpolate::MovingLeastSquares) | [`MovingLeastSquares`] | |
 //! | [`Interpolator`](crate::interpolate::Interpolator) | [`Interpolator`] | |
-//! | [`Sph`](crate::interpolate::Sph), [`InverseDistance`](crate::interpolate::InverseDistance) | | both types |
+//! | [`Sph`](crate::interpolate::Sph), [`InverseDistance`](crate::interpolate::InverseDistance) | [`Sph`], [`InverseDistance`] | |
 //! | [`dbscan`](crate::cluster::dbscan()), [`Dbscan`](crate::Dbscan) | [`dbscan()`], [`Dbscan`] | |
 //! | [`Labels`](crate::Labels) | [`Labels`] | `get`, `is_core` and other accessors: use [`Labels::read`] |
 //! | [`Fof`](crate::Fof) | [`Fof`], also across ranks | |
@@ -125,5 +125,5 @@ pub use device_vec::DeviceVec;
 pub use halo::CenterFinder;
 #[cfg(feature = "cuda")]
 pub use interop::CudaMemory;
-pub use interpolate::{Interpolator, MovingLeastSquares};
+pub use interpolate::{Interpolator, InverseDistance, MovingLeastSquares, Sph};
 pub use search::{CastHits, Mesh, MeshNeighbors, Neighbors, Query, RayHits, RayLists, Rays, Solids, Visitor};

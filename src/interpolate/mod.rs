@@ -23,7 +23,7 @@ pub(crate) mod mls;
 mod options;
 pub(crate) mod qr;
 pub(crate) mod neighborhood;
-mod sph;
+pub(crate) mod sph;
 pub(crate) mod stencil;
 
 pub use fallback::Fallback;

@@ -3,7 +3,9 @@
 use common::random::Random;
 use ropewalk::ErrorKind;
 use ropewalk::gpu::{self, Coordinate, Device, DeviceVec, Points};
-use ropewalk::interpolate::{Fallback, Interpolator, MovingLeastSquares, Weight};
+use ropewalk::interpolate::{
+    Fallback, Interpolator, InverseDistance, MovingLeastSquares, SmoothingKernel, Sph, Weight,
+};
 
 fn device() -> Device {
     Device::first().expect("a device; for software Vulkan install mesa-vulkan-drivers")
@@ -66,6 +68,141 @@ fn are_near(ours: &[f64], theirs: &[f64], tolerance: f64) -> bool {
     ours.len() == theirs.len() && ours.iter().zip(theirs).all(near)
 }
 
+/// Compares the values of a field and of two fields at once, and returns the latter at the sources.
+fn compare_values(found: &gpu::Interpolator, there: &Interpolator, context: &str) -> Vec<f64> {
+    let n = found.n_sources();
+    let field: Vec<f64> = (0..2 * n).map(|i| ((i * 7919) % 1000) as f64 - 500.0).collect();
+    let on_device = |values: &[f64]| DeviceVec::new(values, device()).unwrap();
+    let values = found.apply(&on_device(&field[..n])).unwrap().read().unwrap();
+    assert!(are_near(&values, &there.apply(&field[..n]).unwrap(), 0.0), "{context}");
+    let values = found.apply_rows(&on_device(&field), 2).unwrap().read().unwrap();
+    assert!(are_near(&values, &there.apply_rows(&field, 2).unwrap(), 0.0), "{context}");
+    field
+}
+
+/// Calls a check with the name, the sources and the targets of each case.
+fn for_each_case<S: Coordinate, const D: usize>(side: Option<f64>, check: impl Fn(&str, &[[S; D]], &[[S; D]])) {
+    for case in cases::<D>() {
+        let [sources, targets] =
+            [case.sources, case.targets].map(|x| x.iter().map(|x| x.map(S::from_f64)).collect::<Vec<[S; D]>>());
+        check(&format!("{} of {D}, {}, {side:?}", case.name, size_of::<S>()), &sources, &targets);
+    }
+}
+
+fn upload<S: Coordinate, const D: usize>(points: &[[S; D]], side: Option<f64>) -> Points<S, D> {
+    match side {
+        None => Points::new(points, device()).unwrap(),
+        Some(side) => Points::new_periodic(points, side, device()).unwrap(),
+    }
+}
+
+fn compare_inverse_distances<S: Coordinate, const D: usize>(options: &InverseDistance, power: f64, side: Option<f64>) {
+    for_each_case::<S, D>(side, |context, sources, targets| {
+        let expected = options.clone().periodic(side).prepare(sources, targets).unwrap();
+        let found = gpu::InverseDistance::from(options.clone()).prepare(&upload(sources, side), targets).unwrap();
+        let there = found.read().unwrap();
+        if power == 2.0 {
+            assert_eq!(there, expected, "{context}");
+        } else {
+            assert_eq!((there.sources(), there.degrees()), (expected.sources(), expected.degrees()), "{context}");
+            let [ours, theirs] = [&there, &expected].map(|all: &Interpolator| all.coefficients().values());
+            assert!(are_near(ours, theirs, 1e-13), "{context}");
+        }
+        compare_values(&found, &there, context);
+    });
+}
+
+#[test]
+fn inverse_distances() {
+    compare_inverse_distances::<f64, 2>(&InverseDistance::new(2.0), 2.0, None);
+}
+
+#[test]
+#[ignore = "wide"]
+fn wide_inverse_distances() {
+    for power in [0.5, 1.0, 2.0, 3.7, 60.0] {
+        let options = InverseDistance::new(power);
+        compare_inverse_distances::<f32, 3>(&options, power, Some(1001.0));
+        let options = options.radius(0.1).fallback(Fallback::Nearest);
+        compare_inverse_distances::<f64, 2>(&options, power, None);
+    }
+}
+
+/// Compares gathered and scattered sums.
+fn compare_sums<S: Coordinate, const D: usize>(sph: &Sph, side: Option<f64>) {
+    for_each_case::<S, D>(side, |context, sources, targets| {
+        let context = format!("{context}, {sph:?}");
+        let expected = sph.clone().periodic(side).gather(sources, targets).unwrap();
+        let found = gpu::Sph::from(sph.clone()).gather(&upload(sources, side), targets).unwrap();
+        assert_eq!(found.read().unwrap(), expected, "{context}");
+        assert_eq!(found.n_lower().unwrap(), expected.n_lower(), "{context}");
+        compare_values(&found, &expected, &context);
+
+        if targets.is_empty() {
+            return;
+        }
+        let expected = sph.clone().periodic(side).scatter(sources, targets).unwrap();
+        let found = gpu::Sph::from(sph.clone()).scatter(sources, &upload(targets, side)).unwrap();
+        assert_eq!(found.read().unwrap(), expected, "scattered, {context}");
+        compare_values(&found, &expected, &context);
+    });
+}
+
+#[test]
+fn kernel_sums() {
+    compare_sums::<f64, 2>(&Sph::new(SmoothingKernel::default()).radius(0.1).fallback(Fallback::Nearest), None);
+}
+
+#[test]
+#[ignore = "wide"]
+fn wide_kernel_sums() {
+    for kernel in SmoothingKernel::ALL {
+        let sph = Sph::new(kernel);
+        compare_sums::<f64, 3>(&sph, None);
+        compare_sums::<f32, 2>(&sph.clone().radius(0.1), Some(1001.0));
+        compare_sums::<f32, 1>(&sph.fallback(Fallback::InverseDistance).neighbors(20), None);
+    }
+}
+
+/// Volumes, sums that are not normalized, and a radius per target.
+#[test]
+#[ignore = "wide"]
+fn wide_kernel_sums_with_volumes() {
+    let (sources, targets) = (cube::<3>(400, 9), cube::<3>(300, 10));
+    let volumes: Vec<f64> = (0..400).map(|i| f64::from(i % 5) * 1e-3).collect();
+    let radii: Vec<f64> = (0..300).map(|i| 0.05 + 0.001 * f64::from(i)).collect();
+    for kernel in SmoothingKernel::ALL {
+        let sph = Sph::new(kernel).volumes(volumes.clone());
+        for sph in [sph.clone(), sph.clone().neighbors(1), sph.radii(radii.clone()).fallback(Fallback::InverseDistance)]
+        {
+            for is_normalized in [true, false] {
+                let sph = sph.clone().normalized(is_normalized);
+                let expected = sph.gather(&sources, &targets).unwrap();
+                let found = gpu::Sph::from(sph.clone()).gather(&upload(&sources, None), &targets).unwrap();
+                assert_eq!(found.read().unwrap(), expected, "{sph:?}");
+                compare_values(&found, &expected, "volumes");
+            }
+        }
+    }
+}
+
+#[test]
+fn refused_sums() {
+    let points = Points::new(&cube::<3>(50, 8), device()).unwrap();
+    let sph = || gpu::Sph::new(SmoothingKernel::default());
+    let of = |sph: gpu::Sph| sph.gather(&points, &[[0.5; 3]]).err().unwrap().kind();
+    assert_eq!(of(sph().normalized(false)), ErrorKind::Missing);
+    assert_eq!(of(sph().volumes(vec![1.0; 49])), ErrorKind::Input);
+    assert_eq!(of(sph().radii(vec![1.0; 2])), ErrorKind::Parameter);
+    assert_eq!(of(sph().neighbors(0)), ErrorKind::Parameter);
+    let none = Points::<f64, 3>::new(&[], device()).unwrap();
+    assert_eq!(sph().scatter(&[[0.5; 3]], &none).err().unwrap().kind(), ErrorKind::Parameter);
+    for power in [0.0, -1.0, f64::INFINITY, f64::NAN] {
+        let options = gpu::InverseDistance::new(power);
+        assert_eq!(options.prepare(&points, &[[0.5; 3]]).err().unwrap().kind(), ErrorKind::Parameter);
+    }
+}
+
 fn compare<S: Coordinate, const D: usize>(options: &MovingLeastSquares, weight: Weight, side: Option<f64>) {
     for case in cases::<D>() {
         let context = format!("{} of {D}, {}, {weight:?}, {side:?}", case.name, size_of::<S>());
@@ -92,12 +229,8 @@ fn compare<S: Coordinate, const D: usize>(options: &MovingLeastSquares, weight: 
         }
 
         let n = sources.len();
-        let field: Vec<f64> = (0..2 * n).map(|i| ((i * 7919) % 1000) as f64 - 500.0).collect();
+        let field = compare_values(&found, &there, &context);
         let on_device = |values: &[f64]| DeviceVec::new(values, device()).unwrap();
-        let values = found.apply(&on_device(&field[..n])).unwrap().read().unwrap();
-        assert!(are_near(&values, &there.apply(&field[..n]).unwrap(), 0.0), "{context}");
-        let values = found.apply_rows(&on_device(&field), 2).unwrap().read().unwrap();
-        assert!(are_near(&values, &there.apply_rows(&field, 2).unwrap(), 0.0), "{context}");
         let gradient = found.gradient(&on_device(&field[..n])).unwrap().read().unwrap();
         assert!(are_near(&gradient, there.gradient::<D>(&field[..n]).unwrap().as_flattened(), 0.0), "{context}");
     }

@@ -13,10 +13,11 @@ pub(super) const CANCELLED_PART: usize = 5;
 pub(super) const ROUNDING: usize = 6;
 pub(super) const REPRODUCED_WITHIN: usize = 7;
 pub(super) const LARGEST_SIZE: usize = 8;
+pub(super) const LARGEST: usize = 9;
 
 /// The array of constants. `rounding` is the relative rounding error of coordinates.
-pub(super) fn numbers(rounding: f64) -> [f64; 9] {
-    let mut all = [0.0; 9];
+pub(super) fn numbers(rounding: f64) -> [f64; 10] {
+    let mut all = [0.0; 10];
     for (at, value) in [
         (TINY, f64::MIN_POSITIVE),
         (LN_2, std::f64::consts::LN_2),
@@ -26,6 +27,7 @@ pub(super) fn numbers(rounding: f64) -> [f64; 9] {
         (CANCELLED_PART, CANCELLED),
         (ROUNDING, rounding),
         (REPRODUCED_WITHIN, REPRODUCED),
+        (LARGEST, f64::MAX),
         (LARGEST_SIZE, MAX_COEFFICIENT_SUM),
     ] {
         all[at] = value;

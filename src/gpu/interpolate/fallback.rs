@@ -10,13 +10,13 @@ use crate::error::Result;
 use crate::gpu::buffer::{Buffer, THREADS_PER_BLOCK, blocks_for};
 use crate::gpu::bvh::{Bvh, Coordinate, Points};
 use crate::gpu::csr::Csr;
-use crate::gpu::interpolate::idw::inverse_distances;
+use crate::gpu::interpolate::inverse_distances::inverse_distances;
 use crate::gpu::interpolate::rows::{Rows, UNUSABLE};
 use crate::gpu::interpolate::stencil::Stencils;
 use crate::gpu::primitives::compact::Compact;
 use crate::gpu::primitives::gather::{Layout, gather};
 use crate::interpolate::Fallback;
-use crate::interpolate::stencil::FALLBACK_NEIGHBORS;
+use crate::interpolate::stencil::{FALLBACK_NEIGHBORS, FALLBACK_POWER};
 
 /// Replaces the rows of targets whose degree is [`UNUSABLE`]. Also returns the number of such targets. Waits for it.
 ///
@@ -44,7 +44,7 @@ pub(super) fn replace_unusable<R: Runtime, S: Coordinate, const D: usize>(
     let points = Points { values, len: unusable.len, ..targets.clone() };
     let near = Stencils::nearest(client, sources, &points, k)?;
     let others = near.rows(client, 0)?;
-    inverse_distances(client, &near, &others);
+    inverse_distances(client, &near, FALLBACK_POWER, &others);
     Ok((merged(client, rows, &others, &unusable, D)?, unusable.len))
 }
 

@@ -16,7 +16,8 @@ use crate::gpu::primitives::rounding::product;
 use crate::interpolate::errors::{field_length, source_value};
 
 /// The map from values at sources to values at targets, on a device: the GPU version of
-/// [`crate::interpolate::Interpolator`]. [`MovingLeastSquares`](crate::gpu::MovingLeastSquares) prepares it.
+/// [`crate::interpolate::Interpolator`]. [`MovingLeastSquares`](crate::gpu::MovingLeastSquares),
+/// [`Sph`](crate::gpu::Sph) and [`InverseDistance`](crate::gpu::InverseDistance) prepare it.
 #[derive(Clone, Debug)]
 pub struct Interpolator {
     device: Device,
@@ -54,6 +55,11 @@ impl Interpolator {
             n_without_neighbors,
             zero_without_sources: false,
         }
+    }
+
+    /// Sets the value of targets without sources to 0 rather than NaN.
+    pub(super) fn with_zero_without_sources(self, zero_without_sources: bool) -> Self {
+        Self { zero_without_sources, ..self }
     }
 
     /// Returns the number of targets.
