@@ -37,7 +37,7 @@ class MovingLeastSquares:
     Parameters
     ----------
     degree : int
-        The degree of the polynomials: 0, 1 or 2. Polynomials of this degree are reproduced.
+        The degree of the polynomials, from 0 to 4. Polynomials of this degree are reproduced.
 
     k : int, optional
         The number of nearest sources to fit. Weights fall to zero at 1.1 times the distance of the last one. Default: twice the number

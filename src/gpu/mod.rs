@@ -63,9 +63,9 @@
 //! | `for_each_hit`, `for_each_pair` | the same names, and `for_each_neighbor` of all stored points | closures: a [`Visitor`] is a type with a value for each point |
 //! | [`Mesh`](crate::Mesh) | [`Mesh`], uploaded; [`Rays`], [`RayHits`], [`RayLists`], [`MeshNeighbors`] | a single ray or point; `k_hits`, `for_each_hit`; winding numbers |
 //! | [`Bvh::cast`](crate::Bvh::cast) | [`Solids`]: boxes and balls; [`CastHits`] | user-defined shapes |
-//! | [`MovingLeastSquares`](crate::interpolate::MovingLeastSquares) | [`MovingLeastSquares`] | `radius`, `fallback` |
-//! | [`Interpolator`](crate::interpolate::Interpolator) | [`Interpolator`] | `n_lower`, `n_without_neighbors`: use [`Interpolator::read`] |
-//! | [`Sph`](crate::interpolate::Sph), [`InverseDistance`](crate::interpolate::InverseDistance) | | both types |
+//! | [`MovingLeastSquares`](crate::interpolate::MovingLeastSquares) | [`MovingLeastSquares`] | |
+//! | [`Interpolator`](crate::interpolate::Interpolator) | [`Interpolator`] | |
+//! | [`Sph`](crate::interpolate::Sph), [`InverseDistance`](crate::interpolate::InverseDistance) | [`Sph`], [`InverseDistance`] | |
 //! | [`dbscan`](crate::cluster::dbscan()), [`Dbscan`](crate::Dbscan) | [`dbscan()`], [`Dbscan`] | |
 //! | [`Labels`](crate::Labels) | [`Labels`] | `get`, `is_core` and other accessors: use [`Labels::read`] |
 //! | [`Fof`](crate::Fof) | [`Fof`], also across ranks | |
@@ -130,7 +130,7 @@ pub use device_vec::DeviceVec;
 pub use halo::CenterFinder;
 #[cfg(feature = "cuda")]
 pub use interop::CudaMemory;
-pub use interpolate::{Interpolator, MovingLeastSquares};
+pub use interpolate::{Interpolator, InverseDistance, MovingLeastSquares, Sph};
 pub use search::{
     BoxTest, CastHits, Crossed, CrossingMapper, CrossingTest, Crossings, Distance, DistanceTest, Emitter, HitBy,
     HitMapper, HitTest, Mesh, MeshNeighbors, NearestMapper, NeighborMap, Neighbors, Pairs, Query, RayHits, RayLists,

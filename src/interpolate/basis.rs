@@ -10,30 +10,42 @@ pub(crate) fn basis_size(dim: usize, degree: usize) -> usize {
     (1..=degree).fold(1, |size, i| size * (dim + i) / i)
 }
 
-/// Writes the columns one after the other: 1, each coordinate, each product of coordinates `a` and `b` with `b >= a`,
-/// `a` slowest.
+/// The largest degree of a fit.
+pub(crate) const MAX_DEGREE: usize = 4;
+
+/// Replaces the axes of a monomial's factors, in ascending order, by those of the next monomial of its degree. Returns
+/// `false` after the last one.
+#[inline(always)]
+fn advance(factors: &mut [usize], dim: usize) -> bool {
+    let Some(at) = factors.iter().rposition(|axis| axis + 1 < dim) else { return false };
+    let axis = factors[at] + 1;
+    factors[at..].fill(axis);
+    true
+}
+
+/// Writes the columns one after the other, degree by degree: 1, each coordinate, each product of two coordinates, and so
+/// on. Products of one degree are in lexicographic order of the axes of their factors, which ascend.
 #[inline(always)]
 pub(super) fn fill_columns(columns: &mut [Lanes<f64>], roots: &[Lanes<f64>], offsets: &[Lanes<f64>], degree: usize) {
     let blocks = roots.len();
-    columns[..blocks].copy_from_slice(roots);
-    if degree == 0 {
-        return;
-    }
     let dim = offsets.len() / blocks.max(1);
-    let (linear, quadratic) = columns[blocks..].split_at_mut(dim * blocks);
-    for (axis, offsets) in linear.chunks_exact_mut(blocks).zip(offsets.chunks_exact(blocks)) {
-        product(axis, roots, offsets);
-    }
-    if degree == 1 {
-        return;
-    }
-    let mut quadratic = quadratic.chunks_exact_mut(blocks);
-    for (a, first) in linear.chunks_exact(blocks).enumerate() {
-        for second in offsets[a * blocks..].chunks_exact(blocks) {
-            if let Some(column) = quadratic.next() {
-                product(column, first, second);
+    columns[..blocks].copy_from_slice(roots);
+    // The columns of one degree less.
+    let (mut start, mut end) = (0, blocks);
+    for own in 1..=degree {
+        let (before, after) = columns.split_at_mut(end);
+        let mut columns = after.chunks_exact_mut(blocks);
+        let mut factors = [0; MAX_DEGREE];
+        for first in before[start..].chunks_exact(blocks) {
+            let last = if own == 1 { 0 } else { factors[own - 2] };
+            for axis in offsets[last * blocks..].chunks_exact(blocks) {
+                if let Some(column) = columns.next() {
+                    product(column, first, axis);
+                }
             }
+            advance(&mut factors[..own - 1], dim);
         }
+        (start, end) = (end, blocks * basis_size(dim, own));
     }
 }
 
@@ -43,16 +55,14 @@ pub(super) fn reproduction_error(coefficients: &[Lanes<f64>], offsets: &[Lanes<f
     let values = coefficients.as_flattened();
     let axes: Vec<&[f64]> = offsets.chunks_exact(coefficients.len().max(1)).map(|axis| axis.as_flattened()).collect();
     let mut most = (values.iter().sum::<f64>() - 1.0).abs();
-    if degree == 0 {
-        return most;
-    }
-    for (a, first) in axes.iter().enumerate() {
-        let linear: f64 = values.iter().zip(*first).map(|(c, x)| c * x).sum();
-        most = most.max(linear.abs());
-        if degree == 2 {
-            for second in &axes[a..] {
-                let products = values.iter().zip(*first).zip(*second);
-                most = most.max(products.map(|((c, x), y)| c * x * y).sum::<f64>().abs());
+    for own in 1..=degree {
+        let mut factors = [0; MAX_DEGREE];
+        loop {
+            let product =
+                |(i, &c): (usize, &f64)| factors[..own].iter().fold(c, |product, &axis| product * axes[axis][i]);
+            most = most.max(values.iter().enumerate().map(product).sum::<f64>().abs());
+            if !advance(&mut factors[..own], axes.len()) {
+                break;
             }
         }
     }
@@ -74,16 +84,18 @@ mod tests {
 
     #[test]
     fn sizes() {
-        for (dim, sizes) in [(1, [1, 2, 3]), (2, [1, 3, 6]), (3, [1, 4, 10]), (10, [1, 11, 66])] {
-            assert_eq!([0, 1, 2].map(|degree| basis_size(dim, degree)), sizes);
+        for (dim, sizes) in
+            [(1, [1, 2, 3, 4, 5]), (2, [1, 3, 6, 10, 15]), (3, [1, 4, 10, 20, 35]), (10, [1, 11, 66, 286, 1001])]
+        {
+            assert_eq!([0, 1, 2, 3, 4].map(|degree| basis_size(dim, degree)), sizes);
         }
     }
 
     #[test]
     fn columns() {
         let [x, y, root] = [2.0, 3.0, 5.0].map(|x| [x; LANES]);
-        let mut columns = [[0.0; LANES]; 6];
-        fill_columns(&mut columns, &[root], &[x, y], 2);
-        assert_eq!(columns.map(|column| column[0]), [5.0, 10.0, 15.0, 20.0, 30.0, 45.0]);
+        let mut columns = [[0.0; LANES]; 10];
+        fill_columns(&mut columns, &[root], &[x, y], 3);
+        assert_eq!(columns.map(|column| column[0]), [5.0, 10.0, 15.0, 20.0, 30.0, 45.0, 40.0, 60.0, 90.0, 135.0]);
     }
 }

@@ -27,9 +27,9 @@ use crate::geometry::{Bounded, BoxSize, Scalar};
 #[derive(Clone, Debug, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct InverseDistance {
-    power: f64,
-    reach: Neighborhood,
-    fallback: Fallback,
+    pub(crate) power: f64,
+    pub(crate) reach: Neighborhood,
+    pub(crate) fallback: Fallback,
     size: BoxSize,
 }
 
@@ -68,9 +68,7 @@ impl InverseDistance {
         targets: &[U],
     ) -> Result<Interpolator> {
         guarded(|| {
-            if !(self.power > 0.0 && self.power < f64::INFINITY) {
-                return Err(Error::parameter_must("power", self.power, "positive and finite"));
-            }
+            self.check()?;
             let tree = build_tree(sources, &self.size)?;
             self.reach.check(targets.len(), tree.space())?;
             let plan = Plan {
@@ -83,5 +81,13 @@ impl InverseDistance {
             };
             Ok(stencils(&tree, &wrapped_points(targets, tree.space())?, &plan))
         })
+    }
+
+    /// Errors: a power that is not positive and finite.
+    pub(crate) fn check(&self) -> Result<()> {
+        if self.power > 0.0 && self.power < f64::INFINITY {
+            return Ok(());
+        }
+        Err(Error::parameter_must("power", self.power, "positive and finite"))
     }
 }

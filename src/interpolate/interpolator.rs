@@ -33,17 +33,17 @@ const TASK: usize = 1 << 10;
 /// ```
 #[derive(Clone, PartialEq)]
 pub struct Interpolator {
-    pub(super) n_sources: usize,
-    pub(super) dim: usize,
-    pub(super) sources: Csr<u32>,
-    pub(super) coefficients: Csr<f64>,
+    pub(crate) n_sources: usize,
+    pub(crate) dim: usize,
+    pub(crate) sources: Csr<u32>,
+    pub(crate) coefficients: Csr<f64>,
     /// The gradient coefficients: `dim` values for each entry of `coefficients`.
-    pub(super) slopes: Option<Vec<f64>>,
-    pub(super) degrees: Vec<i8>,
-    pub(super) degree: i8,
-    pub(super) n_without_neighbors: usize,
+    pub(crate) slopes: Option<Vec<f64>>,
+    pub(crate) degrees: Vec<i8>,
+    pub(crate) degree: i8,
+    pub(crate) n_without_neighbors: usize,
     /// If `true`, targets without sources get 0, the value of an empty sum; otherwise they get NaN.
-    pub(super) zero_without_sources: bool,
+    pub(crate) zero_without_sources: bool,
 }
 
 impl std::fmt::Debug for Interpolator {
@@ -171,7 +171,7 @@ impl Interpolator {
     /// a polynomial of the reproduced degree, this is the gradient of the field, unless another polynomial of that
     /// degree is 0 at all neighbours.
     ///
-    /// Such polynomials exist if the neighbours lie in a plane, and for degree 2 if they lie on any quadric: a sphere,
+    /// Such polynomials exist if the neighbours lie in a plane, and from degree 2 on if they lie on any quadric: a sphere,
     /// a cylinder, or a circle in two dimensions. Values on that surface are reproduced, as [`Interpolator::degrees`]
     /// reports, but only the part of the gradient along the surface is. The part across the surface is not determined:
     /// it is 0 for a plane, and arbitrary for other surfaces. For linear functions on a quadric, degree 1 gives the
@@ -266,36 +266,6 @@ impl Interpolator {
         Ok(())
     }
 
-    /// Builds an interpolator from rows of `k` sources each. Rows whose degree is negative become empty. `shape` is
-    /// the number of sources, the dimension, and `k`.
-    #[cfg(feature = "gpu")]
-    pub(crate) fn from_padded_rows(
-        [n_sources, dim, k]: [usize; 3],
-        degree: i8,
-        degrees: Vec<i8>,
-        sources: Vec<u32>,
-        coefficients: Vec<f64>,
-        slopes: Option<Vec<f64>>,
-    ) -> Self {
-        let lengths = degrees.iter().map(|&degree| if degree < 0 { 0 } else { k });
-        let mut offsets = vec![0];
-        offsets.extend(lengths.scan(0, |end, len| {
-            *end += len;
-            Some(*end)
-        }));
-        Self {
-            n_sources,
-            dim,
-            sources: Csr::from_parts(offsets.clone(), keep_fitted_rows(sources, k, &degrees)),
-            coefficients: Csr::from_parts(offsets, keep_fitted_rows(coefficients, k, &degrees)),
-            slopes: slopes.map(|slopes| keep_fitted_rows(slopes, k * dim, &degrees)),
-            degree,
-            n_without_neighbors: degrees.iter().filter(|&&degree| degree < 0).count(),
-            degrees,
-            zero_without_sources: false,
-        }
-    }
-
     /// Transposes the matrix: sources become targets and targets become sources. Targets without sources get 0.
     pub(super) fn transposed(self) -> Self {
         let mut offsets = zeroed(self.n_sources + 1);
@@ -325,16 +295,6 @@ impl Interpolator {
             zero_without_sources: true,
         }
     }
-}
-
-/// The rows of `width` values whose targets have a degree, which are nearly always all.
-#[cfg(feature = "gpu")]
-fn keep_fitted_rows<T: Copy>(values: Vec<T>, width: usize, degrees: &[i8]) -> Vec<T> {
-    if degrees.iter().all(|&degree| degree >= 0) {
-        return values;
-    }
-    let rows = values.chunks_exact(width.max(1)).zip(degrees);
-    rows.filter(|(_, degree)| **degree >= 0).flat_map(|(row, _)| row).copied().collect()
 }
 
 /// Errors: a value that is not finite.

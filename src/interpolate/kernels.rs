@@ -178,7 +178,7 @@ impl SmoothingKernel {
     }
 
     /// The normalization: one over the integral of the values of [`SmoothingKernel::apply`] over the ball of radius 1.
-    pub(super) fn norm(self, dim: usize) -> f64 {
+    pub(crate) fn norm(self, dim: usize) -> f64 {
         // The integral of x^(dim - 1) (1 - x)^n times the polynomial `factor`, lowest power first, from 0 to 1.
         let moments = |n: usize, factor: &[f64]| -> f64 {
             factor.iter().enumerate().map(|(i, factor)| factor * beta(dim + i, n + 1)).sum()

@@ -14,7 +14,7 @@
 //! rounding of coordinates. If polynomials are not reproduced without that difference, the columns count as
 //! independent after all, or the degree is lowered.
 
-use super::basis::{basis_size, fill_columns, reproduction_error};
+use super::basis::{MAX_DEGREE, basis_size, fill_columns, reproduction_error};
 use super::fallback::Fallback;
 use super::interpolator::Interpolator;
 use super::kernels::Weight;
@@ -34,7 +34,8 @@ pub(crate) const DEPENDENT: f64 = 1e-12;
 /// is determined.
 pub(crate) const DETERMINED: f64 = 1e-9;
 /// Replaces [`DEPENDENT`] and [`DETERMINED`] where it is larger, in units of the rounding of coordinates over the
-/// radius. Each monomial of a neighbour is off by at most two such units, and pivots grow a little.
+/// radius. Each monomial of a neighbour is off by at most as many such units as its degree, and pivots grow a
+/// little.
 pub(crate) const ROUNDING_MARGIN: f64 = 16.0;
 /// The largest error, relative to one plus the sum of the absolute coefficients, with which polynomials count as
 /// reproduced.
@@ -74,14 +75,14 @@ pub struct MovingLeastSquares {
     pub(crate) weight: Weight,
     /// `None`: twice as many neighbours as there are monomials.
     reach: Option<Neighborhood>,
-    fallback: Fallback,
+    pub(crate) fallback: Fallback,
     pub(crate) has_gradients: bool,
     size: BoxSize,
 }
 
 impl MovingLeastSquares {
-    /// Creates options for polynomials of degree 0, 1 or 2. The defaults: the weight Wendland2, twice as many
-    /// neighbours as a polynomial has monomials (20 for degree 2 in three dimensions), open space.
+    /// Creates options for polynomials of a degree from 0 to 4. The defaults: the weight Wendland2, twice as many
+    /// neighbours as a polynomial has monomials (20 for degree 2 in three dimensions, 70 for degree 4), open space.
     pub fn new(degree: usize) -> Self {
         Self {
             degree,
@@ -123,11 +124,13 @@ impl MovingLeastSquares {
     /// Computes the coefficients for each target, in parallel and in `f64`, for points of 1 to 10 dimensions.
     ///
     /// # Cost
-    /// Memory: 12 bytes per coefficient, and as much again while it runs.
+    /// Time: proportional to the number of neighbours times the square of the number of monomials, of which there are 10
+    /// for degree 2 in three dimensions, 20 for degree 3 and 35 for degree 4. Memory: 12 bytes per coefficient, and as
+    /// much again while it runs.
     ///
     /// # Errors
     /// Returns an error if:
-    /// - the degree is above 2, or there are fewer neighbours than monomials;
+    /// - the degree is above 4, or there are fewer neighbours than monomials;
     /// - a radius is not positive and finite, or exceeds half the periodic box;
     /// - a coordinate is not finite or too large;
     /// - the primitives have an extent.
@@ -141,10 +144,10 @@ impl MovingLeastSquares {
 
     /// The neighbours to use in `axes` dimensions.
     ///
-    /// Errors: a degree above 2; fewer neighbours than there are monomials.
+    /// Errors: a degree above [`MAX_DEGREE`]; fewer neighbours than there are monomials.
     pub(crate) fn checked_neighborhood(&self, axes: usize) -> Result<Neighborhood> {
-        if self.degree > 2 {
-            return Err(Error::parameter_must("degree", self.degree as f64, "0, 1 or 2"));
+        if self.degree > MAX_DEGREE {
+            return Err(Error::parameter_must("degree", self.degree as f64, "0, 1, 2, 3 or 4"));
         }
         let basis = basis_size(axes, self.degree);
         let reach = self.reach.clone().unwrap_or(Neighborhood::Neighbors(2 * basis));

@@ -5,7 +5,7 @@
 //!
 //! | method | reproduces | use |
 //! |---|---|---|
-//! | [`MovingLeastSquares`] | polynomials of degree 0, 1 or 2 | smooth fields, gradients |
+//! | [`MovingLeastSquares`] | polynomials of degree 0 to 4    | smooth fields, gradients |
 //! | [`Sph`], gather | constants, or integrals | particles with volumes |
 //! | [`Sph`], scatter | the total over all sources | masses and counts, which must be conserved |
 //! | [`InverseDistance`] | constants; source values at the sources | quick looks; values in the range of the sources |
@@ -23,7 +23,7 @@ pub(crate) mod mls;
 mod options;
 pub(crate) mod qr;
 pub(crate) mod neighborhood;
-mod sph;
+pub(crate) mod sph;
 pub(crate) mod stencil;
 
 pub use fallback::Fallback;

@@ -25,7 +25,7 @@ impl Neighborhood {
 
     /// Errors: 0 neighbours; a radius that is not positive and finite, or exceeds half the periodic box; a number of
     /// radii other than `n`.
-    pub(super) fn check<const D: usize>(&self, n: usize, space: &Space<D>) -> Result<()> {
+    pub(crate) fn check<const D: usize>(&self, n: usize, space: &Space<D>) -> Result<()> {
         let check = |radius: f64| {
             if radius > 0.0 && radius < f64::INFINITY {
                 return space.check_length("radius", radius);

@@ -38,11 +38,11 @@ use crate::interpolate::errors;
 #[derive(Clone, Debug, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Sph {
-    kernel: SmoothingKernel,
-    reach: Neighborhood,
-    volumes: Option<Vec<f64>>,
-    is_normalized: bool,
-    fallback: Fallback,
+    pub(crate) kernel: SmoothingKernel,
+    pub(crate) reach: Neighborhood,
+    pub(crate) volumes: Option<Vec<f64>>,
+    pub(crate) is_normalized: bool,
+    pub(crate) fallback: Fallback,
     size: BoxSize,
 }
 
@@ -152,9 +152,7 @@ impl Sph {
         sources: &[T],
         targets: &[U],
     ) -> Result<Interpolator> {
-        if targets.is_empty() && !sources.is_empty() {
-            return Err(Error::parameter_must("the number of targets", 0.0, "at least 1"));
-        }
+        check_targets(sources.len(), targets.len())?;
         let tree = build_tree(targets, &self.size)?;
         self.reach.check(sources.len(), tree.space())?;
         let plan = Plan {
@@ -193,7 +191,8 @@ impl Sph {
         density.is_finite().then_some(-1)
     }
 
-    fn check_volumes(&self, sources: usize) -> Result<()> {
+    /// Errors: missing volumes, or volumes that are not valid for a number of sources.
+    pub(crate) fn check_volumes(&self, sources: usize) -> Result<()> {
         match &self.volumes {
             None if !self.is_normalized => {
                 let message = "sums without normalization need a volume for each source";
@@ -207,4 +206,12 @@ impl Sph {
             },
         }
     }
+}
+
+/// Errors: sources without targets.
+pub(crate) fn check_targets(n_sources: usize, n_targets: usize) -> Result<()> {
+    if n_targets == 0 && n_sources > 0 {
+        return Err(Error::parameter_must("the number of targets", 0.0, "at least 1"));
+    }
+    Ok(())
 }

@@ -26,8 +26,8 @@ use crate::simd::{LANES, Lanes};
 /// Targets per parallel task.
 const TASK: usize = 1 << 8;
 /// The power of the distance and the number of neighbours of [`Fallback::InverseDistance`].
-const FALLBACK_POWER: f64 = 2.0;
-const FALLBACK_NEIGHBORS: usize = 8;
+pub(crate) const FALLBACK_POWER: f64 = 2.0;
+pub(crate) const FALLBACK_NEIGHBORS: usize = 8;
 /// The ratio of the radius to the distance of the farthest of `k` neighbours, as in ArborX: above 1, so that the
 /// weight of the farthest is not 0.
 pub(crate) const BEYOND_FARTHEST: f64 = 1.1;

@@ -1,9 +1,11 @@
-//! Moving least squares on a device, compared with the CPU bit for bit.
+//! Interpolation on a device, compared with the CPU bit for bit.
 
 use common::random::Random;
 use ropewalk::ErrorKind;
 use ropewalk::gpu::{self, Coordinate, Device, DeviceVec, Points};
-use ropewalk::interpolate::{Interpolator, MovingLeastSquares, Weight};
+use ropewalk::interpolate::{
+    Fallback, Interpolator, InverseDistance, MovingLeastSquares, SmoothingKernel, Sph, Weight,
+};
 
 fn device() -> Device {
     Device::first().expect("a device; for software Vulkan install mesa-vulkan-drivers")
@@ -66,6 +68,141 @@ fn are_near(ours: &[f64], theirs: &[f64], tolerance: f64) -> bool {
     ours.len() == theirs.len() && ours.iter().zip(theirs).all(near)
 }
 
+/// Compares the values of a field and of two fields at once, and returns the latter at the sources.
+fn compare_values(found: &gpu::Interpolator, there: &Interpolator, context: &str) -> Vec<f64> {
+    let n = found.n_sources();
+    let field: Vec<f64> = (0..2 * n).map(|i| ((i * 7919) % 1000) as f64 - 500.0).collect();
+    let on_device = |values: &[f64]| DeviceVec::new(values, device()).unwrap();
+    let values = found.apply(&on_device(&field[..n])).unwrap().read().unwrap();
+    assert!(are_near(&values, &there.apply(&field[..n]).unwrap(), 0.0), "{context}");
+    let values = found.apply_rows(&on_device(&field), 2).unwrap().read().unwrap();
+    assert!(are_near(&values, &there.apply_rows(&field, 2).unwrap(), 0.0), "{context}");
+    field
+}
+
+/// Calls a check with the name, the sources and the targets of each case.
+fn for_each_case<S: Coordinate, const D: usize>(side: Option<f64>, check: impl Fn(&str, &[[S; D]], &[[S; D]])) {
+    for case in cases::<D>() {
+        let [sources, targets] =
+            [case.sources, case.targets].map(|x| x.iter().map(|x| x.map(S::from_f64)).collect::<Vec<[S; D]>>());
+        check(&format!("{} of {D}, {}, {side:?}", case.name, size_of::<S>()), &sources, &targets);
+    }
+}
+
+fn upload<S: Coordinate, const D: usize>(points: &[[S; D]], side: Option<f64>) -> Points<S, D> {
+    match side {
+        None => Points::new(points, device()).unwrap(),
+        Some(side) => Points::new_periodic(points, side, device()).unwrap(),
+    }
+}
+
+fn compare_inverse_distances<S: Coordinate, const D: usize>(options: &InverseDistance, power: f64, side: Option<f64>) {
+    for_each_case::<S, D>(side, |context, sources, targets| {
+        let expected = options.clone().periodic(side).prepare(sources, targets).unwrap();
+        let found = gpu::InverseDistance::from(options.clone()).prepare(&upload(sources, side), targets).unwrap();
+        let there = found.read().unwrap();
+        if power == 2.0 {
+            assert_eq!(there, expected, "{context}");
+        } else {
+            assert_eq!((there.sources(), there.degrees()), (expected.sources(), expected.degrees()), "{context}");
+            let [ours, theirs] = [&there, &expected].map(|all: &Interpolator| all.coefficients().values());
+            assert!(are_near(ours, theirs, 1e-13), "{context}");
+        }
+        compare_values(&found, &there, context);
+    });
+}
+
+#[test]
+fn inverse_distances() {
+    compare_inverse_distances::<f64, 2>(&InverseDistance::new(2.0), 2.0, None);
+}
+
+#[test]
+#[ignore = "wide"]
+fn wide_inverse_distances() {
+    for power in [0.5, 1.0, 2.0, 3.7, 60.0] {
+        let options = InverseDistance::new(power);
+        compare_inverse_distances::<f32, 3>(&options, power, Some(1001.0));
+        let options = options.radius(0.1).fallback(Fallback::Nearest);
+        compare_inverse_distances::<f64, 2>(&options, power, None);
+    }
+}
+
+/// Compares gathered and scattered sums.
+fn compare_sums<S: Coordinate, const D: usize>(sph: &Sph, side: Option<f64>) {
+    for_each_case::<S, D>(side, |context, sources, targets| {
+        let context = format!("{context}, {sph:?}");
+        let expected = sph.clone().periodic(side).gather(sources, targets).unwrap();
+        let found = gpu::Sph::from(sph.clone()).gather(&upload(sources, side), targets).unwrap();
+        assert_eq!(found.read().unwrap(), expected, "{context}");
+        assert_eq!(found.n_lower().unwrap(), expected.n_lower(), "{context}");
+        compare_values(&found, &expected, &context);
+
+        if targets.is_empty() {
+            return;
+        }
+        let expected = sph.clone().periodic(side).scatter(sources, targets).unwrap();
+        let found = gpu::Sph::from(sph.clone()).scatter(sources, &upload(targets, side)).unwrap();
+        assert_eq!(found.read().unwrap(), expected, "scattered, {context}");
+        compare_values(&found, &expected, &context);
+    });
+}
+
+#[test]
+fn kernel_sums() {
+    compare_sums::<f64, 2>(&Sph::new(SmoothingKernel::default()).radius(0.1).fallback(Fallback::Nearest), None);
+}
+
+#[test]
+#[ignore = "wide"]
+fn wide_kernel_sums() {
+    for kernel in SmoothingKernel::ALL {
+        let sph = Sph::new(kernel);
+        compare_sums::<f64, 3>(&sph, None);
+        compare_sums::<f32, 2>(&sph.clone().radius(0.1), Some(1001.0));
+        compare_sums::<f32, 1>(&sph.fallback(Fallback::InverseDistance).neighbors(20), None);
+    }
+}
+
+/// Volumes, sums that are not normalized, and a radius per target.
+#[test]
+#[ignore = "wide"]
+fn wide_kernel_sums_with_volumes() {
+    let (sources, targets) = (cube::<3>(400, 9), cube::<3>(300, 10));
+    let volumes: Vec<f64> = (0..400).map(|i| f64::from(i % 5) * 1e-3).collect();
+    let radii: Vec<f64> = (0..300).map(|i| 0.05 + 0.001 * f64::from(i)).collect();
+    for kernel in SmoothingKernel::ALL {
+        let sph = Sph::new(kernel).volumes(volumes.clone());
+        for sph in [sph.clone(), sph.clone().neighbors(1), sph.radii(radii.clone()).fallback(Fallback::InverseDistance)]
+        {
+            for is_normalized in [true, false] {
+                let sph = sph.clone().normalized(is_normalized);
+                let expected = sph.gather(&sources, &targets).unwrap();
+                let found = gpu::Sph::from(sph.clone()).gather(&upload(&sources, None), &targets).unwrap();
+                assert_eq!(found.read().unwrap(), expected, "{sph:?}");
+                compare_values(&found, &expected, "volumes");
+            }
+        }
+    }
+}
+
+#[test]
+fn refused_sums() {
+    let points = Points::new(&cube::<3>(50, 8), device()).unwrap();
+    let sph = || gpu::Sph::new(SmoothingKernel::default());
+    let of = |sph: gpu::Sph| sph.gather(&points, &[[0.5; 3]]).err().unwrap().kind();
+    assert_eq!(of(sph().normalized(false)), ErrorKind::Missing);
+    assert_eq!(of(sph().volumes(vec![1.0; 49])), ErrorKind::Input);
+    assert_eq!(of(sph().radii(vec![1.0; 2])), ErrorKind::Parameter);
+    assert_eq!(of(sph().neighbors(0)), ErrorKind::Parameter);
+    let none = Points::<f64, 3>::new(&[], device()).unwrap();
+    assert_eq!(sph().scatter(&[[0.5; 3]], &none).err().unwrap().kind(), ErrorKind::Parameter);
+    for power in [0.0, -1.0, f64::INFINITY, f64::NAN] {
+        let options = gpu::InverseDistance::new(power);
+        assert_eq!(options.prepare(&points, &[[0.5; 3]]).err().unwrap().kind(), ErrorKind::Parameter);
+    }
+}
+
 fn compare<S: Coordinate, const D: usize>(options: &MovingLeastSquares, weight: Weight, side: Option<f64>) {
     for case in cases::<D>() {
         let context = format!("{} of {D}, {}, {weight:?}, {side:?}", case.name, size_of::<S>());
@@ -80,6 +217,8 @@ fn compare<S: Coordinate, const D: usize>(options: &MovingLeastSquares, weight: 
         let (degrees, there) = (found.degrees().read().unwrap(), found.read().unwrap());
         assert!(degrees.iter().copied().eq(there.degrees().iter().copied().map(i32::from)), "{context}");
         assert_eq!(there.sources(), expected.sources(), "{context}");
+        assert_eq!(found.n_lower().unwrap(), there.n_lower(), "{context}");
+        assert_eq!(found.n_without_neighbors(), expected.n_without_neighbors(), "{context}");
         // With few sources, rounding errors of weights are amplified.
         let is_series = SERIES.contains(&weight);
         if !is_series {
@@ -90,12 +229,8 @@ fn compare<S: Coordinate, const D: usize>(options: &MovingLeastSquares, weight: 
         }
 
         let n = sources.len();
-        let field: Vec<f64> = (0..2 * n).map(|i| ((i * 7919) % 1000) as f64 - 500.0).collect();
+        let field = compare_values(&found, &there, &context);
         let on_device = |values: &[f64]| DeviceVec::new(values, device()).unwrap();
-        let values = found.apply(&on_device(&field[..n])).unwrap().read().unwrap();
-        assert!(are_near(&values, &there.apply(&field[..n]).unwrap(), 0.0), "{context}");
-        let values = found.apply_rows(&on_device(&field), 2).unwrap().read().unwrap();
-        assert!(are_near(&values, &there.apply_rows(&field, 2).unwrap(), 0.0), "{context}");
         let gradient = found.gradient(&on_device(&field[..n])).unwrap().read().unwrap();
         assert!(are_near(&gradient, there.gradient::<D>(&field[..n]).unwrap().as_flattened(), 0.0), "{context}");
     }
@@ -135,6 +270,44 @@ fn wide_other_degrees_numbers_and_boxes() {
     compare::<f64, 4>(&MovingLeastSquares::new(1).with_gradients(true), weight, None);
 }
 
+/// Compares rows of various lengths, some of them empty.
+fn compare_radii<S: Coordinate, const D: usize>(degree: usize, fallback: Fallback, side: Option<f64>) {
+    let options = MovingLeastSquares::new(degree).radius(0.07).fallback(fallback).with_gradients(true);
+    compare::<S, D>(&options, Weight::default(), side);
+}
+
+#[test]
+fn radii() {
+    compare_radii::<f64, 2>(1, Fallback::InverseDistance, None);
+}
+
+#[test]
+#[ignore = "wide"]
+fn wide_radii() {
+    compare_radii::<f64, 2>(1, Fallback::Nan, None);
+    compare_radii::<f64, 2>(1, Fallback::Nearest, None);
+    compare_radii::<f32, 2>(2, Fallback::InverseDistance, Some(1001.0));
+    compare_radii::<f64, 3>(1, Fallback::Nearest, None);
+    compare_radii::<f32, 1>(2, Fallback::Nan, None);
+    compare::<f64, 2>(&MovingLeastSquares::new(2).radius(0.2).with_gradients(true), Weight::Wu4, Some(1001.0));
+}
+
+#[test]
+fn cubic_polynomials() {
+    compare::<f64, 2>(&MovingLeastSquares::new(3).with_gradients(true), Weight::default(), None);
+}
+
+#[test]
+#[ignore = "wide"]
+fn wide_degrees_three_and_four() {
+    let of = |degree| MovingLeastSquares::new(degree).with_gradients(true);
+    compare::<f64, 1>(&of(3), Weight::default(), None);
+    compare::<f32, 3>(&of(3), Weight::default(), None);
+    compare::<f64, 1>(&of(4), Weight::Wu4, None);
+    compare::<f32, 2>(&of(4), Weight::default(), Some(1.0));
+    compare::<f64, 2>(&of(4).neighbors(15), Weight::default(), None);
+}
+
 /// More targets than one kernel launch processes.
 #[test]
 #[ignore = "wide"]
@@ -144,7 +317,7 @@ fn wide_many_targets() {
     let found = gpu::MovingLeastSquares::from(options.clone());
     let found = found.prepare(&Points::new(&sources, device()).unwrap(), &targets).unwrap();
     assert_eq!(found.read().unwrap(), options.prepare(&sources, &targets).unwrap());
-    assert_eq!((found.len(), found.k(), found.n_sources(), found.is_empty()), (30_000, 12, 2000, false));
+    assert_eq!((found.len(), found.sources().n_values(), found.n_sources()), (30_000, 12 * 30_000, 2000));
 }
 
 #[test]
@@ -156,9 +329,10 @@ fn what_is_refused() {
     };
     let of = gpu::MovingLeastSquares::new;
     let parameter = ErrorKind::Parameter;
-    assert_eq!(kind(of(3), &[]), parameter);
+    assert_eq!(kind(of(5), &[]), parameter);
     assert_eq!(kind(of(2).neighbors(9), &[]), parameter);
-    assert_eq!(kind(MovingLeastSquares::new(1).radius(0.1).into(), &[]), ErrorKind::Missing);
+    assert_eq!(kind(of(1).radius(0.0), &[]), parameter);
+    assert_eq!(kind(of(1).radius(f64::NAN), &[]), parameter);
     assert_eq!(kind(of(1), &[[0.0, f64::NAN, 0.0]]), ErrorKind::NotFinite);
 
     let found = of(1).prepare(&points, &[[0.5; 3]]).unwrap();

@@ -2,7 +2,6 @@
 
 use crate::interpolate::mls::{DEPENDENT, DETERMINED, MAX_COEFFICIENT_SUM, MAX_ROUNDING_EFFECT, REPRODUCED};
 use crate::interpolate::qr::CANCELLED;
-use crate::interpolate::stencil::BEYOND_FARTHEST;
 
 /// Indices into the array of [`numbers`], which is passed to kernels because cubecl writes `f64` literals as `f32`.
 pub(super) const TINY: usize = 0;
@@ -11,10 +10,10 @@ pub(super) const DEPENDENT_PART: usize = 2;
 pub(super) const DETERMINED_WITHIN: usize = 3;
 pub(super) const UNCERTAIN_PART: usize = 4;
 pub(super) const CANCELLED_PART: usize = 5;
-pub(super) const FARTHER: usize = 6;
-pub(super) const ROUNDING: usize = 7;
-pub(super) const REPRODUCED_WITHIN: usize = 8;
-pub(super) const LARGEST_SIZE: usize = 9;
+pub(super) const ROUNDING: usize = 6;
+pub(super) const REPRODUCED_WITHIN: usize = 7;
+pub(super) const LARGEST_SIZE: usize = 8;
+pub(super) const LARGEST: usize = 9;
 
 /// The array of constants. `rounding` is the relative rounding error of coordinates.
 pub(super) fn numbers(rounding: f64) -> [f64; 10] {
@@ -26,9 +25,9 @@ pub(super) fn numbers(rounding: f64) -> [f64; 10] {
         (DETERMINED_WITHIN, DETERMINED),
         (UNCERTAIN_PART, MAX_ROUNDING_EFFECT),
         (CANCELLED_PART, CANCELLED),
-        (FARTHER, BEYOND_FARTHEST),
         (ROUNDING, rounding),
         (REPRODUCED_WITHIN, REPRODUCED),
+        (LARGEST, f64::MAX),
         (LARGEST_SIZE, MAX_COEFFICIENT_SUM),
     ] {
         all[at] = value;

@@ -6,21 +6,21 @@
 //! the scratch for k neighbours and n monomials.
 //!
 //! **Launch contract.** The kernel has no bounds checks. It relies on:
-//! - `k` neighbours for each target, with indices below the number of sources, and a position for each source;
-//! - space for `k` coefficients and a degree for each target, and for the slopes if they are requested;
-//! - [`scratch`] numbers for each thread.
+//! - rows of neighbours, with indices below the number of sources, and a position for each source;
+//! - space for a coefficient per neighbour, for a degree per target, and for the slopes if they are requested;
+//! - [`scratch`] numbers for each thread, for the longest row.
 
 use cubecl::prelude::*;
 
 use crate::gpu::interpolate::constants::{
-    CANCELLED_PART, DEPENDENT_PART, DETERMINED_WITHIN, FARTHER, LARGEST_SIZE, REPRODUCED_WITHIN, ROUNDING,
-    UNCERTAIN_PART,
+    CANCELLED_PART, DEPENDENT_PART, DETERMINED_WITHIN, LARGEST_SIZE, REPRODUCED_WITHIN, ROUNDING, UNCERTAIN_PART,
 };
 use crate::gpu::interpolate::qr::{Qr, ThreadSlots, auxiliary_size, clear};
+use crate::gpu::interpolate::rows::UNUSABLE;
 use crate::gpu::interpolate::weights::weigh;
 use crate::gpu::metric::offset;
 use crate::gpu::primitives::rounding::product;
-use crate::interpolate::basis::basis_size;
+use crate::interpolate::basis::{MAX_DEGREE, basis_size};
 use crate::interpolate::mls::ROUNDING_MARGIN;
 use crate::simd::LANES;
 
@@ -32,6 +32,15 @@ const BLOCK: u32 = LANES as u32;
 pub(super) struct FitSpec {
     pub d: usize,
     pub periodic: bool,
+    /// The largest number of monomials.
+    pub width: usize,
+}
+
+impl FitSpec {
+    /// One kernel fits all degrees up to 2.
+    pub fn new(d: usize, periodic: bool, degree: usize) -> Self {
+        Self { d, periodic, width: basis_size(d, degree.max(2)) }
+    }
 }
 
 /// The size of a thread's scratch in numbers, with the layout of [`ScratchLayout`].
@@ -44,10 +53,14 @@ pub(super) fn scratch(dim: usize, degree: usize, k: usize) -> usize {
 /// An approximate upper bound on a thread's iterations of its innermost loops: loops over neighbours where the matrix
 /// is filled and read, over blocks of rows where it is decomposed.
 pub(super) fn loop_bound(dim: usize, degree: usize, k: usize) -> usize {
-    let (rows, width) = (k.next_multiple_of(LANES), basis_size(dim, degree));
-    let blocks = (rows / LANES).saturating_add(width.div_ceil(LANES));
-    let a_degree = rows.saturating_mul(width + 8 * dim + 8).saturating_add((blocks + 4).saturating_mul(width * width));
-    a_degree.saturating_mul(2 * (degree + 1))
+    let rows = k.next_multiple_of(LANES);
+    let of_degree = |degree| {
+        let width = basis_size(dim, degree);
+        let blocks = (rows / LANES).saturating_add(width.div_ceil(LANES) + 4);
+        rows.saturating_mul(width + 8 * dim + 8).saturating_add(blocks.saturating_mul(width * width))
+    };
+    // Two attempts per degree.
+    (0..=degree).map(of_degree).fold(0usize, usize::saturating_add).saturating_mul(2)
 }
 
 /// The start of each part of a thread's scratch. The roots of the weights are at 0. R and its auxiliary data follow
@@ -84,15 +97,15 @@ pub(super) struct FitInput<F: Float> {
     positions: Array<u32>,
     /// Coordinates of the targets, target by target.
     targets: Array<F>,
-    /// The neighbours of each target, nearest first.
+    /// The neighbours of each target, nearest first, and the radius of the weights.
+    offsets: Array<u32>,
     indices: Array<u32>,
     distances2: Array<f64>,
+    radii: Array<f64>,
     sides: Array<f64>,
     numbers: Array<f64>,
     n_sources: u32,
     n_targets: u32,
-    /// The number of neighbours per target.
-    k: u32,
     degree: u32,
     /// The index of the weight in [`Weight::ALL`](crate::interpolate::Weight::ALL).
     weight: u32,
@@ -116,6 +129,8 @@ pub(super) struct Fitted {
 struct Fit {
     places: ThreadSlots,
     room: ScratchLayout,
+    /// The first place of the target's row, and its number of neighbours.
+    row: u32,
     k: u32,
     blocks: u32,
     /// `true` if any neighbour has a positive weight.
@@ -139,11 +154,11 @@ pub(super) fn fit_all<F: Float>(
         let mut degree = Array::<i32>::new(2usize);
         // The degree to try next, and the degree found.
         degree[0] = select(fit.counts, i32::cast_from(given.degree), -1i32);
-        degree[1] = -1;
+        degree[1] = comptime!(UNUSABLE).runtime();
         while degree[0] >= 0 {
             let tried = degree[0] + 0;
             degree[0] = tried - 1;
-            if fit_degree(&fit, given, fitted, work, u32::cast_from(tried), target, spec) {
+            if fit_degree(&fit, given, fitted, work, u32::cast_from(tried), spec) {
                 degree[1] = tried;
                 degree[0] = -1;
             }
@@ -161,13 +176,14 @@ fn prepare<F: Float>(
     target: u32,
     #[comptime] spec: FitSpec,
 ) -> Fit {
-    let (zero, k) = (f64::new(0.0), given.k);
+    let zero = f64::new(0.0);
+    let row = given.offsets[target as usize];
+    let k = given.offsets[(target + 1) as usize] - row;
     let places = ThreadSlots::new(unit, given.units);
     let blocks = k.div_ceil(BLOCK);
     let rows = blocks * BLOCK;
     let room = ScratchLayout::new(rows, width_of(given.degree, spec), spec.d);
-    let row = (target * k) as usize;
-    let radius = given.numbers[FARTHER] * given.distances2[row + (k - 1) as usize].sqrt();
+    let radius = given.radii[target as usize];
     let inverse = select(radius > zero, f64::new(1.0) / select(radius > zero, radius, f64::new(1.0)), zero);
     let mut magnitude = Array::<f64>::new(1usize);
     magnitude[0] = zero;
@@ -179,7 +195,7 @@ fn prepare<F: Float>(
         let offsets = room.offsets + rows * axis as u32;
         clear(work, &places, offsets, blocks);
         for i in 0..k {
-            let position = given.positions[given.indices[row + i as usize] as usize] as usize;
+            let position = given.positions[given.indices[(row + i) as usize] as usize] as usize;
             let other = f64::cast_from(given.axes[axis * given.n_sources as usize + position]);
             magnitude[0] = max(magnitude[0], other.abs());
             let away = offset(x, other, given.sides[axis], comptime!(spec.periodic));
@@ -189,13 +205,13 @@ fn prepare<F: Float>(
     let mut most = Array::<f64>::new(1usize);
     most[0] = zero;
     for i in 0..k {
-        let x = given.distances2[row + i as usize].sqrt() * inverse;
+        let x = given.distances2[(row + i) as usize].sqrt() * inverse;
         let root = weigh(x, &given.numbers, given.weight).sqrt();
         work[places.of(i)] = root;
         most[0] = max(most[0], root);
     }
     let rounding = given.numbers[ROUNDING] * magnitude[0] * inverse;
-    Fit { places, room, k, blocks, counts: most[0] > zero, inverse, rounding }
+    Fit { places, room, row, k, blocks, counts: most[0] > zero, inverse, rounding }
 }
 
 /// Computes the coefficients and slopes for a degree. Returns `false` if the neighbours do not determine the value at
@@ -207,7 +223,6 @@ fn fit_degree<F: Float>(
     fitted: &mut Fitted,
     work: &mut Array<f64>,
     degree: u32,
-    target: u32,
     #[comptime] spec: FitSpec,
 ) -> bool {
     let (places, room, numbers) = (&fit.places, &fit.room, &given.numbers);
@@ -215,7 +230,6 @@ fn fit_degree<F: Float>(
     let mut is_found = Array::<u32>::new(1usize);
     is_found[0] = 0;
     if rounding <= numbers[UNCERTAIN_PART] {
-        let most = comptime!(basis_size(spec.d, 2));
         let width = width_of(degree, spec);
         let rounded = f64::new(comptime!(ROUNDING_MARGIN as f32)) * rounding;
         let is_rounded = rounded > numbers[DEPENDENT_PART];
@@ -227,9 +241,9 @@ fn fit_degree<F: Float>(
             attempt[0] += select(is_rounded, 1u32, 2u32);
             let tolerance = select(is_second, f64::new(0.0), rounded);
             fill_columns(fit, work, degree, spec);
-            let mut matrix = Qr::new(room.matrix, room.auxiliary, fit.k, width, most);
+            let mut matrix = Qr::new(room.matrix, room.auxiliary, fit.k, width, spec.width);
             matrix.decompose(work, places, max(numbers[DEPENDENT_PART], tolerance), numbers[CANCELLED_PART], true);
-            let mut transpose = Qr::new(room.transpose, room.auxiliary_transpose, width, matrix.rank(), most);
+            let mut transpose = Qr::new(room.transpose, room.auxiliary_transpose, width, matrix.rank(), spec.width);
             if !matrix.is_full() {
                 matrix.decompose_transpose(work, places, &mut transpose);
             }
@@ -253,9 +267,8 @@ fn fit_degree<F: Float>(
             if !is_off && !is_uncertain && !is_large && is_exact {
                 is_found[0] = 1;
                 attempt[0] = 2;
-                let row = (target * fit.k) as usize;
                 for i in 0..fit.k {
-                    fitted.coefficients[row + i as usize] = work[places.of(room.coefficients + i)];
+                    fitted.coefficients[(fit.row + i) as usize] = work[places.of(room.coefficients + i)];
                 }
                 if given.has_slopes == 1 {
                     #[unroll]
@@ -267,7 +280,7 @@ fn fit_degree<F: Float>(
                         }
                         for i in 0..fit.k {
                             let slope = work[places.of(room.coefficients + i)];
-                            fitted.slopes[(row + i as usize) * spec.d + axis] = slope;
+                            fitted.slopes[(fit.row + i) as usize * spec.d + axis] = slope;
                         }
                     }
                 }
@@ -288,25 +301,20 @@ fn reproduction_error(fit: &Fit, work: &Array<f64>, degree: u32, #[comptime] spe
     }
     // The largest error so far.
     sums[1] = (sums[0] - f64::new(1.0)).abs();
-    if degree >= 1 {
-        for a in 0..comptime!(spec.d as u32) {
+    for own in 1..degree + 1 {
+        let mut factors = first_factors();
+        let mut is_left = true.runtime();
+        while is_left {
             sums[0] = f64::new(0.0);
             for i in 0..fit.k {
-                let x = work[places.of(room.offsets + rows * a + i)];
-                sums[0] += product(work[places.of(room.coefficients + i)], x);
+                let mut term = work[places.of(room.coefficients + i)];
+                for at in 0..own {
+                    term = product(term, work[places.of(room.offsets + rows * factors[at as usize] + i)]);
+                }
+                sums[0] += term;
             }
             sums[1] = max(sums[1], sums[0].abs());
-            if degree >= 2 {
-                for b in a..comptime!(spec.d as u32) {
-                    sums[0] = f64::new(0.0);
-                    for i in 0..fit.k {
-                        let x = work[places.of(room.offsets + rows * a + i)];
-                        let y = work[places.of(room.offsets + rows * b + i)];
-                        sums[0] += product(product(work[places.of(room.coefficients + i)], x), y);
-                    }
-                    sums[1] = max(sums[1], sums[0].abs());
-                }
-            }
+            is_left = advance(&mut factors, own, spec.d);
         }
     }
     sums[1]
@@ -315,34 +323,72 @@ fn reproduction_error(fit: &Fit, work: &Array<f64>, degree: u32, #[comptime] spe
 /// The number of monomials.
 #[cube]
 fn width_of(degree: u32, #[comptime] spec: FitSpec) -> u32 {
-    let linear = select(degree == 1, comptime!(basis_size(spec.d, 1) as u32), comptime!(basis_size(spec.d, 2) as u32));
-    select(degree == 0, 1u32, linear)
+    let mut width = 1u32.runtime();
+    #[unroll]
+    for own in 1..comptime!(MAX_DEGREE as u32 + 1) {
+        width = select(degree == own, comptime!(basis_size(spec.d, own as usize) as u32), width);
+    }
+    width
 }
 
-/// Writes the columns: 1, each coordinate, each product of two coordinates. Each row is multiplied by the root of its
-/// weight.
+/// The axes of the factors of the first monomial of each degree.
+#[cube]
+fn first_factors() -> Array<u32> {
+    let mut factors = Array::<u32>::new(MAX_DEGREE);
+    #[unroll]
+    for at in 0..MAX_DEGREE {
+        factors[at] = 0;
+    }
+    factors
+}
+
+/// Replaces the axes of the `count` factors of a monomial by those of the next one of its degree, as the function of this
+/// name in `interpolate::basis`. Returns `false` after the last one.
+#[cube]
+fn advance(factors: &mut Array<u32>, count: u32, #[comptime] d: usize) -> bool {
+    // One more than the place of the last factor with an axis after its own; 0 if there is none.
+    let mut end = 0u32.runtime();
+    for at in 0..count {
+        if factors[at as usize] + 1 < comptime!(d as u32) {
+            end = at + 1;
+        }
+    }
+    if end > 0 {
+        let axis = factors[(end - 1) as usize] + 1;
+        for at in end - 1..count {
+            factors[at as usize] = axis;
+        }
+    }
+    end > 0
+}
+
+/// Writes the columns in the order of `interpolate::basis`. Each row is multiplied by the root of its weight.
 #[cube]
 fn fill_columns(fit: &Fit, work: &mut Array<f64>, degree: u32, #[comptime] spec: FitSpec) {
     let (places, room, rows) = (&fit.places, &fit.room, fit.blocks * BLOCK);
     for i in 0..rows {
         work[places.of(room.matrix + i)] = work[places.of(i)];
     }
-    if degree >= 1 {
-        for at in 0..rows * comptime!(spec.d as u32) {
-            work[places.of(room.matrix + rows + at)] = work[places.of(at % rows)] * work[places.of(room.offsets + at)];
-        }
-    }
-    if degree >= 2 {
-        let mut column = Array::<u32>::new(1usize);
-        column[0] = room.matrix + rows * comptime!(1 + spec.d as u32);
-        for a in 0..comptime!(spec.d as u32) {
-            for b in a..comptime!(spec.d as u32) {
-                for i in 0..rows {
-                    let first = work[places.of(room.matrix + rows * (1 + a) + i)];
-                    work[places.of(column[0] + i)] = first * work[places.of(room.offsets + rows * b + i)];
-                }
-                column[0] += rows;
+    // The first column of one degree less, and the next column.
+    let mut first = room.matrix + 0;
+    let mut next = room.matrix + rows;
+    for own in 1..degree + 1 {
+        let mut factors = first_factors();
+        let end = next + 0;
+        while first < end {
+            let mut last = 0u32.runtime();
+            if own > 1 {
+                last = factors[(own - 2) as usize];
             }
+            for axis in last..comptime!(spec.d as u32) {
+                for i in 0..rows {
+                    let value = work[places.of(first + i)] * work[places.of(room.offsets + rows * axis + i)];
+                    work[places.of(next + i)] = value;
+                }
+                next += rows;
+            }
+            advance(&mut factors, own - 1, spec.d);
+            first += rows;
         }
     }
 }

@@ -6,30 +6,62 @@ use cubecl::prelude::*;
 
 use crate::error::{Error, Result};
 use crate::gpu::buffer::{Buffer, THREADS_PER_BLOCK, blocks_for, check_allocation, wait};
+use crate::gpu::csr::Csr;
 use crate::gpu::device::{Device, check_same, on};
 use crate::gpu::device_vec::DeviceVec;
 use crate::gpu::errors;
+use crate::gpu::interpolate::rows::Rows;
 use crate::gpu::primitives::reduce::sum;
 use crate::gpu::primitives::rounding::product;
 use crate::interpolate::errors::{field_length, source_value};
 
 /// The map from values at sources to values at targets, on a device: the GPU version of
-/// [`crate::interpolate::Interpolator`]. [`MovingLeastSquares`](crate::gpu::MovingLeastSquares) prepares it.
+/// [`crate::interpolate::Interpolator`]. [`MovingLeastSquares`](crate::gpu::MovingLeastSquares),
+/// [`Sph`](crate::gpu::Sph) and [`InverseDistance`](crate::gpu::InverseDistance) prepare it.
 #[derive(Clone, Debug)]
 pub struct Interpolator {
-    pub(super) device: Device,
-    pub(super) n_sources: usize,
-    pub(super) dim: usize,
-    pub(super) degree: i8,
-    /// The number of sources of each target.
-    pub(super) k: usize,
-    pub(super) indices: Buffer<u32>,
-    pub(super) coefficients: Buffer<f64>,
-    pub(super) slopes: Option<Buffer<f64>>,
-    pub(super) degrees: Buffer<i32>,
+    device: Device,
+    n_sources: usize,
+    dim: usize,
+    degree: i8,
+    sources: Csr,
+    coefficients: Buffer<f64>,
+    slopes: Option<Buffer<f64>>,
+    degrees: Buffer<i32>,
+    n_without_neighbors: usize,
+    /// If `true`, targets without sources get 0, the value of an empty sum; otherwise they get NaN.
+    zero_without_sources: bool,
 }
 
 impl Interpolator {
+    /// Creates the map for a number of sources in a dimension. `n_without_neighbors` targets have the row of their
+    /// fallback.
+    pub(super) fn new(
+        device: Device,
+        [n_sources, dim]: [usize; 2],
+        degree: i8,
+        rows: Rows,
+        n_without_neighbors: usize,
+    ) -> Self {
+        Self {
+            device,
+            n_sources,
+            dim,
+            degree,
+            sources: Csr { device, offsets: rows.offsets, values: rows.indices },
+            coefficients: rows.coefficients,
+            slopes: rows.slopes,
+            degrees: rows.degrees,
+            n_without_neighbors,
+            zero_without_sources: false,
+        }
+    }
+
+    /// Sets the value of targets without sources to 0 rather than NaN.
+    pub(super) fn with_zero_without_sources(self, zero_without_sources: bool) -> Self {
+        Self { zero_without_sources, ..self }
+    }
+
     /// Returns the number of targets.
     pub fn len(&self) -> usize {
         self.degrees.len()
@@ -45,26 +77,42 @@ impl Interpolator {
         self.n_sources
     }
 
-    /// Returns the number of sources of each target: the requested number of neighbours, or the number of all sources
-    /// if that is smaller.
-    pub fn k(&self) -> usize {
-        self.k
+    /// Returns the indices of the sources of each target, nearest first.
+    pub fn sources(&self) -> Csr {
+        self.sources.clone()
     }
 
-    /// Returns the indices of the sources of each target, nearest first, [`Interpolator::k`] per target.
-    pub fn sources(&self) -> DeviceVec<u32> {
-        DeviceVec { device: self.device, values: self.indices.clone() }
-    }
-
-    /// Returns the coefficients of the sources of each target, in the order of [`Interpolator::sources`]. They are
-    /// meaningless for targets whose degree is -1.
+    /// Returns the coefficients of the sources of all targets, at the places of the values of
+    /// [`Interpolator::sources`].
     pub fn coefficients(&self) -> DeviceVec<f64> {
         DeviceVec { device: self.device, values: self.coefficients.clone() }
     }
 
-    /// Returns the degree of the polynomials whose values are reproduced at each target; -1 without sources.
+    /// Returns the degree of the polynomials whose values are reproduced at each target; -1 if not even constants are,
+    /// as [`crate::interpolate::Interpolator::degrees`].
     pub fn degrees(&self) -> DeviceVec<i32> {
         DeviceVec { device: self.device, values: self.degrees.clone() }
+    }
+
+    /// Counts the targets whose degree is lower than requested, as [`crate::interpolate::Interpolator::n_lower`]. Waits
+    /// for the device.
+    ///
+    /// # Errors
+    /// A failing device.
+    pub fn n_lower(&self) -> Result<usize> {
+        on!(self.device, client => {
+            let (n, dim) = (self.len(), CubeDim::new_1d(THREADS_PER_BLOCK));
+            let flags = Buffer::<u32>::new(client, n);
+            let degree = i32::from(self.degree);
+            flag_lower::launch::<_>(client, blocks_for(n), dim, self.degrees.arg(), flags.arg(), degree, n as u32);
+            Ok(sum(client, &flags)? as usize)
+        })
+    }
+
+    /// Returns the number of targets without a source near enough to have a weight, as
+    /// [`crate::interpolate::Interpolator::n_without_neighbors`].
+    pub fn n_without_neighbors(&self) -> usize {
+        self.n_without_neighbors
     }
 
     /// Computes the values at the targets of a field, given by its values at the sources in input order, as
@@ -122,11 +170,19 @@ impl Interpolator {
     /// A failing device.
     pub fn read(&self) -> Result<crate::interpolate::Interpolator> {
         on!(self.device, client => {
-            let slopes = self.slopes.as_ref().map(|slopes| slopes.read(client)).transpose()?;
-            let degrees = self.degrees.read(client)?.into_iter().map(|degree| degree as i8).collect();
-            let (sources, coefficients) = (self.indices.read(client)?, self.coefficients.read(client)?);
-            let shape = [self.n_sources, self.dim, self.k];
-            Ok(crate::interpolate::Interpolator::from_padded_rows(shape, self.degree, degrees, sources, coefficients, slopes))
+            let sources = self.sources.read()?;
+            let coefficients = crate::Csr::from_parts(sources.offsets().to_vec(), self.coefficients.read(client)?);
+            Ok(crate::interpolate::Interpolator {
+                n_sources: self.n_sources,
+                dim: self.dim,
+                sources,
+                coefficients,
+                slopes: self.slopes.as_ref().map(|slopes| slopes.read(client)).transpose()?,
+                degrees: self.degrees.read(client)?.into_iter().map(|degree| degree as i8).collect(),
+                degree: self.degree,
+                n_without_neighbors: self.n_without_neighbors,
+                zero_without_sources: self.zero_without_sources,
+            })
         })
     }
 
@@ -158,14 +214,15 @@ impl Interpolator {
         let found = Buffer::<f64>::new(client, self.len() * rows.out);
         let (blocks, dim) = (blocks_for(found.len()), CubeDim::new_1d(THREADS_PER_BLOCK));
         let (has_slopes, factors) = (rows.slopes.is_some(), rows.slopes.unwrap_or(&self.coefficients));
-        let bounds = Buffer::from_slice(client, &[f64::NAN, f64::MAX, f64::MIN]);
+        let missing = if self.zero_without_sources { 0.0 } else { f64::NAN };
+        let bounds = Buffer::from_slice(client, &[missing, f64::MAX, f64::MIN]);
         let terms = TermsLaunch::new(
-            self.indices.arg(),
+            self.sources.offsets.arg(),
+            self.sources.values.arg(),
             factors.arg(),
             self.degrees.arg(),
             values.arg(),
             bounds.arg(),
-            self.k as u32,
             found.len() as u32,
         );
         add_terms::launch::<R>(client, blocks, dim, terms, found.arg(), rows.out as u32, has_slopes);
@@ -197,6 +254,14 @@ fn check_values<R: Runtime>(client: &ComputeClient<R>, values: &Buffer<f64>, col
 }
 
 #[cube(launch)]
+fn flag_lower(degrees: &Array<i32>, flags: &mut Array<u32>, degree: i32, n: u32) {
+    let at = ABSOLUTE_POS;
+    if (at as u32) < n {
+        flags[at] = select(degrees[at] < degree, 1u32, 0u32);
+    }
+}
+
+#[cube(launch)]
 fn flag_large(values: &Array<f64>, largest: &Array<f64>, flags: &mut Array<u32>, n: u32) {
     let at = ABSOLUTE_POS;
     if (at as u32) < n {
@@ -207,13 +272,14 @@ fn flag_large(values: &Array<f64>, largest: &Array<f64>, flags: &mut Array<u32>,
 /// Coefficients or slopes, and values at the sources.
 #[derive(CubeType, CubeLaunch)]
 struct Terms {
+    /// The first place of each target's row.
+    offsets: Array<u32>,
     indices: Array<u32>,
     factors: Array<f64>,
     degrees: Array<i32>,
     values: Array<f64>,
-    /// NaN, the largest and the lowest finite number.
+    /// The value of targets without sources, the largest and the lowest finite number.
     bounds: Array<f64>,
-    k: u32,
     /// The number of values of the result.
     n: u32,
 }
@@ -229,8 +295,8 @@ fn add_terms(terms: &Terms, found: &mut Array<f64>, width: u32, #[comptime] has_
         let mut sum = zero;
         // The lowest coefficient, and the minimum and maximum of the values with positive coefficients.
         let (mut lowest, mut least, mut most) = (zero, terms.bounds[1], terms.bounds[2]);
-        for i in 0..terms.k {
-            let place = target * terms.k + i;
+        let (first, end) = (terms.offsets[target as usize], terms.offsets[(target + 1) as usize]);
+        for place in first..end {
             let source = terms.indices[place as usize];
             let mut factor = place;
             let mut value = source * width + column;
@@ -248,9 +314,10 @@ fn add_terms(terms: &Terms, found: &mut Array<f64>, width: u32, #[comptime] has_
         }
         if comptime!(!has_slopes) {
             // Rounding may take a mean beyond the minimum or maximum of the values.
-            sum = select(lowest >= zero, min(max(sum, least), most), sum);
+            let is_mean = lowest >= zero && terms.degrees[target as usize] >= 0;
+            sum = select(is_mean, min(max(sum, least), most), sum);
         }
-        if terms.degrees[target as usize] < 0 {
+        if first == end {
             sum = terms.bounds[0];
         }
         found[at as usize] = sum;

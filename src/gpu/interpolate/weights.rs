@@ -85,16 +85,37 @@ fn horner(sum: f64, x: f64, #[comptime] coefficient: f32) -> f64 {
 /// exp(x) for x from -9 to 0: the 16th power of the series for x/16.
 #[cube]
 fn exponential(x: f64) -> f64 {
-    let part = x * f64::new(0.0625);
+    let root = exponential_series(x * f64::new(0.0625));
+    let square = root * root;
+    let fourth = square * square;
+    let eighth = fourth * fourth;
+    eighth * eighth
+}
+
+/// exp(x) for |x| up to 9/16.
+#[cube]
+fn exponential_series(part: f64) -> f64 {
     let mut sum = f64::new(1.0);
     #[unroll]
     for turn in 0..EXPONENTIAL_TERMS {
         sum = f64::new(1.0) + sum * part / f64::cast_from(EXPONENTIAL_TERMS - turn);
     }
-    let square = sum * sum;
-    let fourth = square * square;
-    let eighth = fourth * fourth;
-    eighth * eighth
+    sum
+}
+
+/// `x` to the power `exponent`, for x from 0 to 1 and a positive exponent: 2^(exponent log2(x)).
+#[cube]
+pub(super) fn power(x: f64, exponent: f64, numbers: &Array<f64>) -> f64 {
+    let (zero, one) = (f64::new(0.0), f64::new(1.0));
+    let is_normal = x >= numbers[TINY];
+    let log2 = logarithm(select(is_normal, x, one), numbers) / numbers[LN_2] * exponent;
+    // Below 2^-1000, weights count as 0.
+    let is_small = !is_normal || log2 < f64::new(-1000.0);
+    let kept = select(is_small, zero, log2);
+    let halvings = u32::cast_from(f64::new(0.5) - kept);
+    let rest = exponential_series((kept + f64::cast_from(halvings)) * numbers[LN_2]);
+    let scale = f64::reinterpret(u64::cast_from(1023 - halvings) << 52u64);
+    select(is_small, zero, rest * scale)
 }
 
 /// ln(x) of a normal number: the part of its power of two, plus 2 artanh((m - 1)/(m + 1)) of its mantissa m.

@@ -125,6 +125,7 @@ impl<S: Coordinate, const D: usize> SearchedTree<'_, S, D> {
         let width = 1 + 2 * D;
         let write = |at: usize, row: &mut [f64], _: &mut Vec<f64>| write_extent(self.space, &boxes[at], row);
         let sorted = SortedRows::new(client, self.space, boxes.len(), width, &write, &|at| Aabb::center(&boxes[at]))?;
+        end_phase(client, "queries")?;
         let radius2 = if wanted.radius >= 0.0 { wanted.radius * wanted.radius } else { -1.0 };
         let radius2 = Buffer::from_slice(client, &[radius2]);
         // Without shapes, their numbers are not read.

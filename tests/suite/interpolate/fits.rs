@@ -11,20 +11,29 @@ use ropewalk::interpolate::{MovingLeastSquares, Weight};
 
 use super::points;
 
-/// Evaluates a polynomial with coefficients of 1, of each coordinate, and of each product of two.
-fn polynomial<const D: usize>(c: &[f64], degree: i8, x: &[f64; D]) -> f64 {
-    let mut c = c.iter();
-    let mut next = || c.next().copied().unwrap();
-    let mut sum = if degree >= 0 { next() } else { 0.0 };
-    if degree >= 1 {
-        sum += x.iter().map(|x| next() * x).sum::<f64>();
+/// Passes `product` times each monomial of a degree, with factors from axis `first` on.
+fn monomials<const D: usize>(x: &[f64; D], degree: i8, first: usize, product: f64, take: &mut impl FnMut(f64)) {
+    if degree == 0 {
+        take(product);
+    } else {
+        (first..D).for_each(|axis| monomials(x, degree - 1, axis, product * x[axis], take));
     }
-    if degree >= 2 {
-        for a in 0..D {
-            sum += (a..D).map(|b| next() * x[a] * x[b]).sum::<f64>();
-        }
+}
+
+/// Evaluates a polynomial with coefficients of 1, of each coordinate, of each product of two, and so on.
+fn polynomial<const D: usize>(c: &[f64], degree: i8, x: &[f64; D]) -> f64 {
+    let (mut c, mut sum) = (c.iter(), 0.0);
+    for own in 0..=degree {
+        monomials(x, own, 0, 1.0, &mut |product| sum += c.next().unwrap() * product);
     }
     sum
+}
+
+/// The number of monomials up to a degree.
+fn basis<const D: usize>(degree: usize) -> usize {
+    let mut count = 0;
+    (0..=degree as i8).for_each(|own| monomials(&[1.0; D], own, 0, 1.0, &mut |_| count += 1));
+    count
 }
 
 #[derive(Debug)]
@@ -47,7 +56,7 @@ fn question<const D: usize>() -> impl Strategy<Value = Question<D>> {
         let radius = prop::option::of(0.5..4.0);
         let cloud = (vec(point.clone(), 1..150), vec(point, 1..8));
         let weight = prop::sample::select(Weight::ALL.to_vec());
-        (cloud, 0usize..3, weight, 0usize..30, radius, vec(-1.0..1.0, 10)).prop_map(
+        (cloud, 0usize..5, weight, 0usize..30, radius, vec(-1.0..1.0, 35)).prop_map(
             |((sources, targets), degree, weight, more, radius, coefficients)| Question {
                 sources,
                 targets,
@@ -64,11 +73,10 @@ fn question<const D: usize>() -> impl Strategy<Value = Question<D>> {
 fn polynomials_come_back<S: Scalar, const D: usize>(question: &Question<D>) -> Result<(), TestCaseError> {
     let stored = |points: &[[f64; D]]| -> Vec<[S; D]> { points.iter().map(|x| x.map(S::from_f64)).collect() };
     let (sources, targets) = (stored(&question.sources), stored(&question.targets));
-    let basis = [1, 1 + D, (1 + D) * (2 + D) / 2][question.degree];
     let options = MovingLeastSquares::new(question.degree).weight(question.weight);
     let options = match question.radius {
         Some(radius) => options.radius(radius),
-        None => options.neighbors(basis + question.more),
+        None => options.neighbors(basis::<D>(question.degree) + question.more),
     };
     let interpolator = options.prepare(&sources, &targets).unwrap();
     let mut n_lower = 0;
@@ -137,6 +145,36 @@ fn gradients_of_polynomials() {
             }
         }
         assert!(interpolator.gradient::<2>(&field).is_err());
+    }
+}
+
+/// Compares gradients with differences of the field.
+fn gradients_of_degree<const D: usize>(degree: usize) {
+    let (sources, targets) = (points::<D>(500, 1), points::<D>(50, 2));
+    let c: Vec<f64> = (0..basis::<D>(degree)).map(|i| (i * i % 7) as f64 - 3.0).collect();
+    let field = |x: &[f64; D]| polynomial(&c, degree as i8, x);
+    let interpolator = MovingLeastSquares::new(degree).with_gradients(true).prepare(&sources, &targets).unwrap();
+    assert_eq!(interpolator.degrees(), [degree as i8; 50], "{D} {degree}");
+    let values: Vec<f64> = sources.iter().map(field).collect();
+    let [found, gradients] =
+        [interpolator.apply(&values).unwrap(), interpolator.gradient::<D>(&values).unwrap().into_flattened()];
+    for (at, target) in targets.iter().enumerate() {
+        assert!((found[at] - field(target)).abs() < 1e-8, "{D} {degree}: {} {}", found[at], field(target));
+        for axis in 0..D {
+            let moved = |by: f64| std::array::from_fn(|k| target[k] + if k == axis { by } else { 0.0 });
+            let expected = (field(&moved(1e-5)) - field(&moved(-1e-5))) / 2e-5;
+            let found = gradients[at * D + axis];
+            assert!((found - expected).abs() < 1e-6, "{D} {degree} {axis}: {found} {expected}");
+        }
+    }
+}
+
+#[test]
+fn values_and_gradients_of_high_degrees() {
+    for degree in [3, 4] {
+        gradients_of_degree::<1>(degree);
+        gradients_of_degree::<2>(degree);
+        gradients_of_degree::<3>(degree);
     }
 }
 

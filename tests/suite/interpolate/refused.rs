@@ -17,7 +17,7 @@ fn options() {
     let (sources, targets) = (points::<3>(50, 1), points::<3>(4, 2));
     let mls = |degree| MovingLeastSquares::new(degree);
     let of = |options: MovingLeastSquares| options.prepare(&sources, &targets).unwrap_err();
-    check(of(mls(3)), ErrorKind::Parameter, Some("degree"), "degree is 3; it must be 0, 1 or 2");
+    check(of(mls(5)), ErrorKind::Parameter, Some("degree"), "degree is 5; it must be 0, 1, 2, 3 or 4");
     let few = of(mls(2).neighbors(9));
     check(
         few,

@@ -47,7 +47,7 @@ pub struct Interpolate {
     /// Interpolation method
     #[arg(long, value_enum, default_value_t = Method::Mls)]
     pub method: Method,
-    /// Degree of mls: 0, 1 or 2 [default: 2]
+    /// Degree of mls, from 0 to 4 [default: 2]
     #[arg(long, value_name = "N")]
     pub degree: Option<usize>,
     /// Weight function of mls [default: wendland2]

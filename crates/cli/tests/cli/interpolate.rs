@@ -190,7 +190,7 @@ fn bad_input() {
     let out = files.of("out.npy");
     let error = |more: &[&str]| run(files.arguments(&out, more)).error();
     for (more, text) in [
-        (&["--degree", "3"][..], "degree is 3; it must be 0, 1 or 2"),
+        (&["--degree", "5"][..], "degree is 5; it must be 0, 1, 2, 3 or 4"),
         (&["--k", "5"], "5 neighbours are too few: a polynomial of degree 2 in 2 dimensions has 6"),
         (&["--radius", "0"], "radius is 0; it must be positive and finite"),
         (&["--radius", "-1"], "radius is -1"),

@@ -13,7 +13,7 @@ mod chains;
 mod density;
 mod graph;
 mod regroup;
-mod smoothing;
+pub(in crate::gpu) mod smoothing;
 
 pub use density::KernelDensity;
 pub use graph::HopChains;

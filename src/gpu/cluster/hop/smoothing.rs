@@ -187,7 +187,7 @@ fn find_widths<F: Float>(
 
 /// The spline M4 for q = r/h. Products that a compiler could fuse with a sum are computed as an `fma` with 0.
 #[cube]
-fn spline(q: f64) -> f64 {
+pub(in crate::gpu) fn spline(q: f64) -> f64 {
     let zero = f64::new(0.0);
     let outer = (f64::new(2.0) - q).max(zero);
     let inner = (f64::new(1.0) - q).max(zero);

@@ -100,6 +100,7 @@ impl<T: Crossed<S, D>, S: Coordinate, const D: usize> ValueBvh<T, S, D> {
                 return Ok(Crossings { lists, numbers: Buffer::new(client, 0), n_stored: self.len() });
             };
             let rows = tree.sort_queries(client, rays, true)?;
+            end_phase(client, "queries")?;
             let (input, counts) = (rows.order.arg(), offsets.arg());
             tree.walk::<_, Ray<S, D>, <T as HitBy<Ray<S, D>, S, D>>::Test, Count>(client, &rows, Some(stored), input, counts);
             let indices: Buffer<u32> = Csr::allocate_values(client, &offsets)?;

@@ -11,7 +11,7 @@ use cubecl::prelude::*;
 
 use crate::error::Result;
 use crate::geometry::{Ray, Space};
-use crate::gpu::buffer::{Buffer, THREADS_PER_BLOCK, blocks_for};
+use crate::gpu::buffer::{Buffer, THREADS_PER_BLOCK, blocks_for, end_phase};
 use crate::gpu::bvh::Coordinate;
 use crate::gpu::bvh::ropes::Nodes;
 use crate::gpu::bvh::traverse::list::{List, ListOutputLaunch};
@@ -84,7 +84,9 @@ impl<S: Coordinate, const D: usize> SearchedTree<'_, S, D> {
     ) -> Result<()> {
         if !queries.is_empty() {
             let rows = self.sort_queries(client, queries, stored.is_some())?;
+            end_phase(client, "queries")?;
             self.walk::<_, Q, T, Count>(client, &rows, stored, rows.order.arg(), counts.arg());
+            end_phase(client, "count")?;
         }
         Ok(())
     }
@@ -103,10 +105,13 @@ impl<S: Coordinate, const D: usize> SearchedTree<'_, S, D> {
             return Ok(Buffer::new(client, 0));
         }
         let rows = self.sort_queries(client, queries, stored.is_some())?;
+        end_phase(client, "queries")?;
         self.walk::<_, Q, T, Count>(client, &rows, stored, rows.order.arg(), offsets.arg());
         let values = Csr::allocate_values(client, offsets)?;
+        end_phase(client, "count")?;
         let lists = ListOutputLaunch::new(self.order.arg(), rows.order.arg(), offsets.arg());
         self.walk::<_, Q, T, List>(client, &rows, stored, lists, values.arg());
+        end_phase(client, "list")?;
         Ok(values)
     }
 
