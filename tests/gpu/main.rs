@@ -19,6 +19,7 @@ mod interpolate;
 mod lists;
 mod map_neighbors;
 mod mesh;
+mod mesh_build;
 mod queries;
 mod refit;
 mod spanning_tree;
