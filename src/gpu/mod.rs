@@ -70,10 +70,10 @@
 //! | [`dbscan`](crate::cluster::dbscan()), [`Dbscan`](crate::Dbscan) | [`dbscan()`], [`Dbscan`] | |
 //! | [`Labels`](crate::Labels) | [`Labels`] | `get`, `is_core` and other accessors: use [`Labels::read`] |
 //! | [`Fof`](crate::Fof) | [`Fof`], also across ranks | |
-//! | [`minimum_spanning_tree`](crate::minimum_spanning_tree()), [`MinimumSpanningTree`](crate::MinimumSpanningTree) | [`minimum_spanning_tree()`], [`MinimumSpanningTree`] | `min_samples` above 65 |
+//! | [`minimum_spanning_tree`](crate::minimum_spanning_tree()), [`MinimumSpanningTree`](crate::MinimumSpanningTree) | [`minimum_spanning_tree()`], [`MinimumSpanningTree`] | |
 //! | [`SpanningTree`](crate::cluster::SpanningTree) | [`SpanningTree`] | `edges`: use [`SpanningTree::read`] |
 //! | [`Dendrogram`](crate::cluster::Dendrogram) | [`Dendrogram`] | `merges`: use [`Dendrogram::read`]; `cophenetic_distance` |
-//! | [`Hdbscan`](crate::Hdbscan), [`HdbscanClusters`](crate::cluster::HdbscanClusters) | [`Hdbscan`], [`HdbscanClusters`] | [`Ties::Sequential`](crate::cluster::Ties); `min_samples` above 65; `predict`; outlier scores, rows of the condensed tree and `dbscan_labels`: use [`HdbscanClusters::read`] |
+//! | [`Hdbscan`](crate::Hdbscan), [`HdbscanClusters`](crate::cluster::HdbscanClusters) | [`Hdbscan`], [`HdbscanClusters`] | [`Ties::Sequential`](crate::cluster::Ties); outlier scores, rows of the condensed tree and `dbscan_labels`: use [`HdbscanClusters::read`] |
 //! | [`KernelDensity`](crate::cluster::KernelDensity) | [`KernelDensity`] | `n_density` above 128, or above 64 for a top hat of masses |
 //! | [`Hop`](crate::Hop), [`HopChains`](crate::cluster::HopChains) | [`Hop`], [`HopChains`] | `n_hop` above 128, `n_merge` above 64; `peaks` and `boundaries`: use [`HopChains::read`] |
 //! | [`Halos`](crate::Halos) | [`Halos`] | `labels`, `members` and other accessors: use [`Halos::read`] |

@@ -171,8 +171,8 @@ impl Interpolator {
     /// a polynomial of the reproduced degree, this is the gradient of the field, unless another polynomial of that
     /// degree is 0 at all neighbours.
     ///
-    /// Such polynomials exist if the neighbours lie in a plane, and from degree 2 on if they lie on any quadric: a sphere,
-    /// a cylinder, or a circle in two dimensions. Values on that surface are reproduced, as [`Interpolator::degrees`]
+    /// Such polynomials exist if the neighbours lie in a plane. From degree 2 on they also exist if the neighbours lie on
+    /// any quadric: a sphere, a cylinder, or a circle in two dimensions. Values on that surface are reproduced, as [`Interpolator::degrees`]
     /// reports, but only the part of the gradient along the surface is. The part across the surface is not determined:
     /// it is 0 for a plane, and arbitrary for other surfaces. For linear functions on a quadric, degree 1 gives the
     /// whole gradient.

@@ -124,8 +124,8 @@ impl MovingLeastSquares {
     /// Computes the coefficients for each target, in parallel and in `f64`, for points of 1 to 10 dimensions.
     ///
     /// # Cost
-    /// Time: proportional to the number of neighbours times the square of the number of monomials, of which there are 10
-    /// for degree 2 in three dimensions, 20 for degree 3 and 35 for degree 4. Memory: 12 bytes per coefficient, and as
+    /// Time: proportional to the number of neighbours times the square of the number of monomials. In three dimensions
+    /// there are 10 monomials for degree 2, 20 for degree 3 and 35 for degree 4. Memory: 12 bytes per coefficient, and as
     /// much again while it runs.
     ///
     /// # Errors

@@ -237,6 +237,61 @@ fn few_points() {
     }
 }
 
+/// Compares the clusters of new points, near the old ones and far away.
+fn compare_predictions<S: Coordinate, const D: usize>(cloud: &Cloud<S, D>, options: &Hdbscan, side: Option<f64>) {
+    let (old, new): (Vec<(usize, [S; D])>, _) = cloud.points.iter().copied().enumerate().partition(|(i, _)| i % 4 > 0);
+    let [old, mut new] = [old, new].map(|points| points.into_iter().map(|(_, point)| point).collect::<Vec<_>>());
+    new.extend(&old[..old.len().min(10)]);
+    new.extend([[S::from_f64(0.45 * cloud.side); D], [S::from_f64(0.99 * cloud.side); D]]);
+    let theirs = options.clone().periodic(side);
+    let clusters = theirs.run(&old).unwrap();
+    let expected = theirs.predict(&old, &clusters, &new).unwrap();
+    let points = Points::new_periodic(&old, side, device()).unwrap();
+    let ours = gpu::Hdbscan::from(options.clone());
+    let found = ours.predict(&points, &ours.run(&points).unwrap(), &new).unwrap();
+    assert_eq!(found, expected, "{}, {options:?}, {side:?}", cloud.name);
+    assert!(ours.predict(&points, &ours.run(&points).unwrap(), &[]).unwrap().labels.is_empty());
+}
+
+#[test]
+fn predictions() {
+    let cloud = clouds::clustered::<f32, 3>();
+    compare_predictions(&cloud, &Hdbscan::new(10).min_samples(4).alpha(1.3), None);
+}
+
+#[test]
+#[ignore = "wide"]
+fn wide_predictions() {
+    let cloud = clouds::clustered::<f64, 2>();
+    for samples in [1, 2, 5, 40, 70] {
+        compare_predictions(&cloud, &Hdbscan::new(12).min_samples(samples), None);
+        compare_predictions(
+            &cloud,
+            &Hdbscan::new(12).min_samples(samples).allow_single_cluster(true),
+            Some(cloud.side),
+        );
+    }
+    let mut random = Random::new(5);
+    let points: Vec<[f32; 2]> = (0..400).map(|_| std::array::from_fn(|_| random.below(10) as f32)).collect();
+    let lattice = Cloud { name: "lattice with copies", points, radii: vec![], side: 10.0 };
+    compare_predictions(&lattice, &Hdbscan::new(5), None);
+    compare_predictions(&lattice, &Hdbscan::new(5), Some(10.0));
+}
+
+#[test]
+fn predictions_that_are_refused() {
+    let of = |n: usize| Points::new(&vec![[0.5f32, 0.5]; n], device()).unwrap();
+    let hdbscan = gpu::Hdbscan::new(2).min_samples(2);
+    let clusters = hdbscan.run(&of(5)).unwrap();
+    assert_eq!(hdbscan.predict(&of(4), &clusters, &[[0.0, 0.0]]).unwrap_err().kind(), ErrorKind::Input);
+    assert_eq!(hdbscan.predict(&of(5), &clusters, &[[0.0, f32::NAN]]).unwrap_err().kind(), ErrorKind::NotFinite);
+    let many = hdbscan.clone().min_samples(6);
+    assert_eq!(many.predict(&of(5), &clusters, &[[0.0, 0.0]]).unwrap_err().parameter(), Some("min_samples"));
+    let none = hdbscan.run(&of(0)).unwrap_or_else(|_| gpu::Hdbscan::new(2).run(&of(0)).unwrap());
+    let found = gpu::Hdbscan::new(2).predict(&of(0), &none, &[[0.0, 0.0]]).unwrap();
+    assert_eq!((found.labels, found.probabilities), (vec![-1], vec![0.0]));
+}
+
 #[test]
 fn bad_input() {
     let points = Points::new(&[[0.0f32, 0.0], [1.0, 0.0], [2.0, 0.0]], device()).unwrap();

@@ -71,7 +71,7 @@ fn clouds_in_f32() {
         compare_in(cloud.name, &cloud.points, &[2, 5], None);
     }
     let cloud = clouds::clustered::<f32, 3>();
-    compare_in(cloud.name, &cloud.points, &[10, 65], None);
+    compare_in(cloud.name, &cloud.points, &[10, 65, 66], None);
 }
 
 #[test]
@@ -82,6 +82,18 @@ fn clouds_in_f64() {
     for cloud in clouds::small::<f64, 3>() {
         compare_in(cloud.name, &cloud.points, &[5], None);
     }
+}
+
+/// Core distances that need several searches.
+#[test]
+#[ignore = "wide"]
+fn wide_many_samples() {
+    let cloud = clouds::clustered::<f32, 3>();
+    compare_in(cloud.name, &cloud.points, &[66, 129, 130, 350], None);
+    compare_in(cloud.name, &cloud.points, &[200], Some(cloud.side));
+    let mut random = Random::new(4);
+    let lattice: Vec<[f64; 2]> = (0..600).map(|_| std::array::from_fn(|_| random.below(12) as f64)).collect();
+    compare_in("lattice with copies", &lattice, &[66, 129, 193, 600], None);
 }
 
 /// Few different distances, so that many edges have equal weights.
@@ -252,7 +264,7 @@ fn bad_input() {
         let points = Points::new(&vec![[0.5f32, 0.5]; n], device()).unwrap();
         gpu::MinimumSpanningTree::new().min_samples(min_samples).run(&points)
     };
-    for (n, min_samples) in [(5, 0), (2, 3), (0, 2), (70, 66)] {
+    for (n, min_samples) in [(5, 0), (2, 3), (0, 2), (70, 71)] {
         let error = span(n, min_samples).unwrap_err();
         assert_eq!((error.kind(), error.parameter()), (ErrorKind::Parameter, Some("min_samples")), "{error}");
     }

@@ -60,15 +60,8 @@ impl Hdbscan {
             self.check()?;
             let space = Space::<D>::periodic(self.size.clone())?;
             check(new, &space)?;
-            let len = clusters.probabilities().len();
-            if len != points.len() {
-                return Err(Error::length("labels", len, points.len()));
-            }
-            let samples = self.samples(len);
-            if samples > len.max(1) {
-                let (name, value) = ("min_samples", samples as f64);
-                return Err(Error::parameter_must(name, value, "at most the number of points"));
-            }
+            let len = points.len();
+            let samples = self.prediction_samples(clusters.probabilities().len(), len)?;
             let bvh = Bvh::build_in(points, space)?;
             let near = bvh.nearest_all(new, 2 * samples);
             // Core distances are needed only for the candidates.
@@ -90,16 +83,37 @@ impl Hdbscan {
         })
     }
 
+    /// The number of samples to use, for clusters of `len` points.
+    ///
+    /// Errors: another number of points; more samples than points.
+    pub(crate) fn prediction_samples(&self, len: usize, points: usize) -> Result<usize> {
+        if len != points {
+            return Err(Error::length("labels", len, points));
+        }
+        let samples = self.samples(len);
+        if samples > len.max(1) {
+            let (name, value) = ("min_samples", samples as f64);
+            return Err(Error::parameter_must(name, value, "at most the number of points"));
+        }
+        Ok(samples)
+    }
+
     /// The label and the probability of a point with the neighbours `near`.
     fn place(&self, clusters: &HdbscanClusters, near: &[Neighbor], samples: usize, core2: &[f64]) -> (i32, f64) {
-        let tree = clusters.condensed_tree();
         let own2 = if samples > 1 { near.get(samples - 2).map_or(0.0, |last| last.distance2) } else { 0.0 };
         let weight2 =
             |near: &Neighbor| (near.distance2 / (self.alpha * self.alpha)).max(own2).max(core2[near.index as usize]);
         let least = near.iter().map(|near| (weight2(near), near.index)).min_by(|a, b| a.0.total_cmp(&b.0));
-        let Some((weight2, neighbor)) = least else { return (-1, 0.0) };
-        let mut cluster = tree.cluster(neighbor as usize);
-        if tree.weight2[neighbor as usize] < weight2 {
+        least.map_or((-1, 0.0), |(weight2, neighbor)| clusters.joined(neighbor as usize, weight2))
+    }
+}
+
+impl HdbscanClusters {
+    /// The label and the probability of a new point that joins the tree at `neighbor`, by an edge of a squared weight.
+    pub(crate) fn joined(&self, neighbor: usize, weight2: f64) -> (i32, f64) {
+        let tree = self.condensed_tree();
+        let mut cluster = tree.cluster(neighbor);
+        if tree.weight2[neighbor] < weight2 {
             while let Some(parent) = tree.clusters[cluster as usize].parent
                 && tree.clusters[cluster as usize].birth2 <= weight2
             {
@@ -107,10 +121,7 @@ impl Hdbscan {
             }
         }
         let lambda = lambda(weight2);
-        let chosen = clusters
-            .members
-            .of(cluster, lambda.min(tree.lambda(neighbor as usize)))
-            .map(|chosen| &tree.clusters[chosen]);
+        let chosen = self.members.of(cluster, lambda.min(tree.lambda(neighbor))).map(|chosen| &tree.clusters[chosen]);
         match chosen.and_then(|chosen| Some((chosen.label?, chosen.death))) {
             Some((label, death)) => (label as i32, probability(lambda, death)),
             None => (-1, 0.0),

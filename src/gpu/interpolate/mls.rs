@@ -103,8 +103,8 @@ impl MovingLeastSquares {
     /// Returns an error as [`crate::interpolate::MovingLeastSquares::prepare`], and if:
     /// - there are more than 2^32 - 1 coefficients or slopes in all, or more than a buffer of the device can hold;
     /// - the quotients of the device differ from those of the CPU;
-    /// - the device is not a CUDA device, and its driver ends loops too early for so many monomials and neighbours, as
-    ///   for degree 2 in ten dimensions and degree 4 in three;
+    /// - the device is not a CUDA device, and its driver ends loops too early for so many monomials and neighbours.
+    ///   Examples are degree 2 in ten dimensions and degree 4 in three;
     /// - the device fails.
     pub fn prepare<S: Coordinate, const D: usize>(
         &self,

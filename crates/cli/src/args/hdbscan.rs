@@ -51,7 +51,7 @@ pub struct Hdbscan {
     pub alpha: f64,
     /// Device that finds the clusters: cpu, cuda, vulkan, or one of several, as cuda:1
     ///
-    /// On a device --min-samples is at most 65, and --ties is together.
+    /// On a device --ties is together.
     #[arg(long, value_name = "DEVICE", default_value = "cpu", hide_possible_values = true)]
     pub device: DeviceArg,
     /// Write the cluster of each point in file order, -1 for noise

@@ -37,8 +37,6 @@ pub struct Emst {
     #[arg(long, value_name = "WEIGHTS.npy|csv")]
     pub weights: Option<PathBuf>,
     /// Device: cpu, cuda, vulkan, or one of several, as cuda:1
-    ///
-    /// On a device --min-samples is at most 65.
     #[arg(long, value_name = "DEVICE", default_value = "cpu", hide_possible_values = true)]
     pub device: DeviceArg,
 }

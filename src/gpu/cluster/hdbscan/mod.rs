@@ -9,7 +9,7 @@
 //! - the table of clusters (`condense`, `stability`), which has at most 2 n / `min_cluster_size` rows and is copied to
 //!   the host;
 //! - the order and the selection of clusters, on the host with the functions of the CPU version (`select_on_host`);
-//! - the labels of points, on the device (`clusters`).
+//! - the labels of points, on the device (`clusters`), and of new points (`predict`).
 //!
 //! Lambdas are rounded as on the CPU. If a device rounds differently, or if there are fewer points than
 //! `min_cluster_size`, the host performs all steps after the spanning tree. Source: as `cluster::hdbscan`; Sao,
@@ -19,6 +19,7 @@ mod select_on_host;
 mod clusters;
 mod condense;
 mod nodes;
+mod predict;
 mod stability;
 
 pub use clusters::HdbscanClusters;
@@ -63,8 +64,8 @@ impl Hdbscan {
         Self { options: crate::Hdbscan::new(min_cluster_size) }
     }
 
-    /// Sets the number of nearest points that determine a core distance, the point itself included, from 1 to 65.
-    /// Default: `min_cluster_size`, or the number of points if that is smaller. See [`crate::Hdbscan::min_samples`].
+    /// Sets the number of nearest points that determine a core distance, the point itself included. Default:
+    /// `min_cluster_size`, or the number of points if that is smaller. See [`crate::Hdbscan::min_samples`].
     #[must_use]
     pub fn min_samples(self, min_samples: usize) -> Self {
         Self { options: self.options.min_samples(min_samples) }
@@ -114,7 +115,7 @@ impl Hdbscan {
     /// Returns an error if:
     /// - an option is invalid, as in [`crate::Hdbscan::run`];
     /// - the options are [`Ties::Sequential`], which a device does not support;
-    /// - there are more than 65 samples, or 2^31 or more points;
+    /// - there are 2^31 or more points;
     /// - the device fails.
     pub fn run<S: Coordinate, const D: usize>(&self, points: &Points<S, D>) -> Result<HdbscanClusters> {
         self.check()?;

@@ -38,7 +38,7 @@ use crate::gpu::cluster::mst::uniform::uniform;
 use crate::gpu::primitives::scaling::{Scaling, scale};
 use crate::gpu::primitives::scatter::invert;
 use crate::gpu::primitives::warp::Warp;
-use crate::gpu::search::nearest::{LimitsLaunch, RowOrder};
+use crate::gpu::search::nearest::{LimitsLaunch, MAX_K_PER_SEARCH, RowOrder};
 use crate::search::nearest::Nearest;
 
 /// The number of listed nearest neighbours of each point: more make lists dearer and searches rarer. For mutual
@@ -50,8 +50,8 @@ const MOST_LISTED: usize = 16;
 /// find their edges.
 const LARGE: usize = 4;
 
-/// The edges of the minimum spanning tree, in order. `min_samples` must not exceed the number of points, or the limit
-/// of `nearest_neighbors`. `alpha` must be valid (`check_alpha`).
+/// The edges of the minimum spanning tree, in order. `min_samples` must not exceed the number of points. `alpha` must be
+/// valid (`check_alpha`).
 ///
 /// Errors: a component without an edge to another, which is impossible for any input; a failing device.
 pub(super) fn edges<R: Runtime, S: Coordinate, const D: usize>(
@@ -107,9 +107,13 @@ impl<'a, R: Runtime, S: Coordinate, const D: usize> Rounds<'a, R, S, D> {
         let mutual = min_samples > 1;
         let samples = if mutual { min_samples - 1 } else { 0 };
         // Mutual reachability uses two more neighbours than the core distance, if there are enough.
-        let k = LISTED.max(min_samples + 1).min(MOST_LISTED).max(samples).min(n - 1);
+        // Core distances that one search does not determine come from searches of their own.
+        let is_far = samples > MAX_K_PER_SEARCH;
+        let core = if is_far { 1 } else { samples.max(1) };
+        let k = LISTED.max(min_samples + 1).min(MOST_LISTED).max(core).min(n - 1);
         let listed = k.min(MOST_LISTED);
-        let rounds = Self {
+        let far2 = is_far.then(|| bvh.far_distances2(client, samples)).transpose()?;
+        let mut rounds = Self {
             client,
             bvh,
             nodes,
@@ -143,9 +147,12 @@ impl<'a, R: Runtime, S: Coordinate, const D: usize> Rounds<'a, R, S, D> {
             n as u32,
             k as u32,
             // The point itself is the first of the samples.
-            samples.max(1) as u32 - 1,
+            core as u32 - 1,
             rounds.spec,
         );
+        if let Some(far2) = far2 {
+            rounds.core2 = far2;
+        }
         Ok(rounds)
     }
 

@@ -31,7 +31,6 @@ use crate::gpu::cluster::mst::boruvka::edges;
 use crate::gpu::device::{Device, on};
 use crate::gpu::device_vec::DeviceVec;
 use crate::gpu::primitives::rounding::roots;
-use crate::gpu::search::nearest::MAX_K_PER_SEARCH;
 
 /// The options of a minimum spanning tree: the GPU version of [`crate::MinimumSpanningTree`]. Points are in a periodic
 /// box if they were uploaded with one.
@@ -62,8 +61,8 @@ impl MinimumSpanningTree {
         Self::default()
     }
 
-    /// Sets the number of samples for mutual reachability, the point itself included, from 1 to 65. Default: 1, which
-    /// weights edges by their length.
+    /// Sets the number of samples for mutual reachability, the point itself included. Default: 1, which weights edges by
+    /// their length. Above 65 core distances take a search for each 64 samples.
     #[must_use]
     pub fn min_samples(mut self, min_samples: usize) -> Self {
         self.min_samples = min_samples;
@@ -83,11 +82,11 @@ impl MinimumSpanningTree {
     /// Computes the minimum spanning tree of the points. The result is exact, and the same in every run.
     ///
     /// Memory besides the tree and the result: some 150 bytes per point. By mutual reachability 8 bytes more per
-    /// point, and up to 16 per point and sample.
+    /// point, and up to 16 per point and sample, but at most 1 KiB per point.
     ///
     /// # Errors
     /// Returns an error if:
-    /// - `min_samples` is 0, more than the number of points, or more than 65;
+    /// - `min_samples` is 0, or more than the number of points;
     /// - `alpha` is not positive, or its square is not a normal number;
     /// - the lists hold more than 2^32 - 1 neighbours in all;
     /// - the device fails.
@@ -107,9 +106,6 @@ impl MinimumSpanningTree {
         }
         if n > bvh.len() && n > 1 {
             return refuse("at most the number of points");
-        }
-        if n > MAX_K_PER_SEARCH + 1 {
-            return refuse("at most 65 on a device");
         }
         check_alpha(self.alpha)?;
         on!(bvh.device, client => {

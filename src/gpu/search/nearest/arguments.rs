@@ -24,6 +24,8 @@ pub(super) struct KnnSpec {
     pub k: usize,
     /// `true` if rows have more than `k` places.
     pub is_part: bool,
+    /// `true` if each search replaces the neighbours that the previous one found for a row.
+    pub replaces: bool,
     /// `true` for the first search of each row.
     pub is_first: bool,
     /// `true` if the queries are the stored points in tree order.
@@ -46,6 +48,7 @@ impl KnnSpec {
             periodic,
             k,
             is_part: false,
+            replaces: false,
             is_first: true,
             are_stored: true,
             excludes_self: false,

@@ -86,8 +86,12 @@ fn find<F: Float>(
     let mut last2 = f64::new(-1.0);
     let mut last_of = 0u32.runtime();
     if comptime!(!spec.is_first) {
-        last2 = rows.distances2[row - 1];
-        last_of = rows.indices[row - 1];
+        let mut last = row + comptime!(k - 1);
+        if comptime!(!spec.replaces) {
+            last = row - 1;
+        }
+        last2 = rows.distances2[last];
+        last_of = rows.indices[last];
         // If the previous search left a free place, no neighbours remain.
         radius2 = select(last_of == u32::MAX, f64::new(-1.0), radius2);
     }

@@ -67,7 +67,8 @@ impl<S: Coordinate> Filling<'_, S> {
 }
 
 impl<S: Coordinate, const D: usize> Bvh<S, D> {
-    /// Searches for each query. There is at least one query, and `found.k` is at least 1.
+    /// Searches for each query. There is at least one query, and `found.k` is at least 1. If rows have
+    /// [`MAX_K_PER_SEARCH`] places for more neighbours than that, they hold those of the last search.
     pub(super) fn fill_rows<R: Runtime>(
         &self,
         client: &ComputeClient<R>,
@@ -77,7 +78,8 @@ impl<S: Coordinate, const D: usize> Bvh<S, D> {
         row_order: RowOrder,
         found: &Neighbors,
     ) {
-        let n = queries.order.len();
+        let (n, k) = (queries.order.len(), wanted.k.min(self.len()));
+        let replaces = found.k < k;
         let excluded = if let Excluded::Index(index) = wanted.excluded { index } else { u32::MAX };
         let warp = Warp::new(client).apart();
         let spec = KnnSpec {
@@ -86,6 +88,7 @@ impl<S: Coordinate, const D: usize> Bvh<S, D> {
             periodic: self.space.period().is_some(),
             k: found.k.min(MAX_K_PER_SEARCH),
             is_part: found.k > MAX_K_PER_SEARCH,
+            replaces,
             is_first: true,
             are_stored: queries.are_stored,
             excludes_self: wanted.excluded == Excluded::Own,
@@ -110,7 +113,7 @@ impl<S: Coordinate, const D: usize> Bvh<S, D> {
             let find = if by_runs { Self::find_by_runs } else { Self::find_by_walks };
             find(self, client, nodes, &filling)
         });
-        for from in (0..found.k).step_by(MAX_K_PER_SEARCH) {
+        for from in (0..k).step_by(MAX_K_PER_SEARCH) {
             let (is_first, listed) = (from == 0, from == 0 && doubted.is_some());
             let threads = if listed { n.min(DOUBT_THREADS) } else { n };
             // SAFETY: the launch contract of this module. If `listed`, `doubted` holds numbers of queries; otherwise
@@ -123,7 +126,7 @@ impl<S: Coordinate, const D: usize> Bvh<S, D> {
                     self.tree(client, nodes),
                     filling.search(&filling.limits),
                     doubted.as_ref().unwrap_or(&queries.order).arg(),
-                    filling.rows(from),
+                    filling.rows(if replaces { 0 } else { from }),
                     listed,
                     KnnSpec { is_first, ..spec },
                 );

@@ -38,7 +38,7 @@ use cubecl::prelude::*;
 
 use crate::error::Result;
 use crate::geometry::Aabb;
-use crate::gpu::buffer::{Buffer, end_phase};
+use crate::gpu::buffer::{Buffer, THREADS_PER_BLOCK, blocks_for, end_phase};
 use crate::gpu::bvh::{Bvh, Coordinate};
 use crate::gpu::device::on;
 pub(in crate::gpu) use crate::gpu::search::nearest::arguments::RowOrder;
@@ -141,6 +141,30 @@ impl<S: Coordinate, const D: usize> Bvh<S, D> {
         Ok(found)
     }
 
+    /// Finds the squared distance from each stored point to its `k`-th nearest neighbour, in tree order. A point is not
+    /// its own neighbour. There are more than `k` points, and `k` is above [`MAX_K_PER_SEARCH`]. Memory: 12 bytes per
+    /// point for each neighbour of one search.
+    ///
+    /// Errors: more than 2^32 - 1 neighbours of one search in total; a failing device.
+    pub(in crate::gpu) fn far_distances2<R: Runtime>(
+        &self,
+        client: &ComputeClient<R>,
+        k: usize,
+    ) -> Result<Buffer<f64>> {
+        let n = self.len();
+        let found = Neighbors::unfilled(client, self.device, n, MAX_K_PER_SEARCH)?;
+        let distances2 = Buffer::new(client, n);
+        if let Some(nodes) = self.nodes.as_ref() {
+            let stored = QueryPoints { order: self.order.clone(), axes: self.axes.clone(), are_stored: true };
+            self.fill_rows(client, nodes, &stored, &Nearest::new(k).excluding_self(), RowOrder::Tree, &found);
+            let (rows, place) = (found.distances2.arg(), ((k - 1) % MAX_K_PER_SEARCH) as u32);
+            let (blocks, dim, width) = (blocks_for(n), CubeDim::new_1d(THREADS_PER_BLOCK), MAX_K_PER_SEARCH as u32);
+            take_place::launch::<R>(client, blocks, dim, rows, distances2.arg(), width, place, n as u32);
+            end_phase(client, "nearest")?;
+        }
+        Ok(distances2)
+    }
+
     /// Finds the nearest stored points of each of `points`, which are in the tree's space and within `bounds`. Rows
     /// are in the order of `points`.
     ///
@@ -159,5 +183,14 @@ impl<S: Coordinate, const D: usize> Bvh<S, D> {
             end_phase(client, "nearest")?;
         }
         Ok(found)
+    }
+}
+
+/// Copies the number at one place of each row.
+#[cube(launch)]
+pub(in crate::gpu) fn take_place(rows: &Array<f64>, taken: &mut Array<f64>, width: u32, place: u32, n: u32) {
+    let row = ABSOLUTE_POS;
+    if (row as u32) < n {
+        taken[row] = rows[row * width as usize + place as usize];
     }
 }
