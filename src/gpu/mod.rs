@@ -100,6 +100,7 @@ mod cuda_compiler;
 mod device;
 mod device_vec;
 mod errors;
+#[allow(dead_code, unused_imports)] // No kernel uses it yet.
 mod geometry;
 mod halo;
 #[cfg(feature = "cuda")]

@@ -16,8 +16,8 @@ use crate::gpu::geometry::vector::{
 };
 use crate::gpu::primitives::rounding::product;
 
-/// Returns the squared distance of a point from a core: 0 inside, infinite if the core has no points. `corners` are those
-/// of k-DOPs.
+/// Returns the squared distance of a point from a core: 0 inside, infinite if the core has no points. `corners` are
+/// those of k-DOPs.
 #[cube]
 pub(super) fn distance2(core: &Array<f64>, corners: &Array<f64>, p: &Array<f64>, #[comptime] spec: SolidSpec) -> f64 {
     if comptime!(spec.kind == CoreKind::Ellipsoid) {

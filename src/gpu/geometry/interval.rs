@@ -6,7 +6,7 @@ use cubecl::prelude::*;
 
 use crate::gpu::geometry::vector::infinity;
 
-/// Returns the interval without numbers. `any` is any number.
+/// Returns the interval without numbers. `any` is any number that the compiler does not know.
 #[cube]
 pub(super) fn none(any: f64) -> Array<f64> {
     let mut out = Array::<f64>::new(2usize);
@@ -15,7 +15,7 @@ pub(super) fn none(any: f64) -> Array<f64> {
     out
 }
 
-/// Returns the interval of all numbers. `any` is any number.
+/// Returns the interval of all numbers. `any` is any number that the compiler does not know.
 #[cube]
 pub(super) fn all(any: f64) -> Array<f64> {
     let mut out = Array::<f64>::new(2usize);

@@ -2,7 +2,7 @@
 //! predicate `orient3d` of the crate `robust`.
 //!
 //! In: five points. Out: `true` if the first lies in the tetrahedron of the others.
-//! Cost: five determinants. If rounding leaves the sign of one open, an exact sum of 24 terms decides, or of 96 terms if
+//! Cost: five determinants. If rounding leaves the sign of one open, an exact sum decides. It has 24 terms, or 96 if
 //! differences of coordinates are rounded.
 //! Source: Shewchuk 1997, Adaptive Precision Floating-Point Arithmetic.
 

@@ -123,8 +123,8 @@ fn meet(
     }
 }
 
-/// Returns `true` if two cores, one of which is an ellipsoid, are at most a radius apart. Computed in the coordinates in
-/// which the ellipsoid is the unit ball, if they exist.
+/// Returns `true` if an ellipsoid and another core are at most a radius apart. Either core may be the ellipsoid. The
+/// test uses the coordinates in which the ellipsoid is the unit ball, if they exist.
 #[cube]
 fn meet_ellipsoid(
     p: &Array<f64>,
@@ -158,7 +158,8 @@ fn meet_ellipsoid(
     found
 }
 
-/// Returns `true` if the map from the unit ball to the ellipsoid can be inverted: no radius is too small beside another.
+/// Returns `true` if the map from the unit ball to the ellipsoid can be inverted: no radius is too small beside
+/// another.
 #[cube]
 fn is_invertible(frame: &Array<f64>, #[comptime] d: usize) -> bool {
     let (mut least, mut most) = (half(frame, 0usize, d), max(half(frame, 0usize, d), f64::new(0.0)));
@@ -182,33 +183,32 @@ fn meet_polytope(
 ) -> bool {
     let d = comptime!(a.d);
     let are_segments = comptime!(a.kind == CoreKind::Segment && b.kind == CoreKind::Segment);
-    let mut found = false.runtime();
-    if comptime!(d > 3) {
-        if comptime!(are_segments) {
-            found = are_near(p, q, radius, d);
-        } else {
-            let mut gaps = Array::<f64>::new(d);
-            #[unroll]
-            for k in 0..d {
-                gaps[k] = max(max(q[k] - p[comptime!(d + k)], p[k] - q[comptime!(d + k)]), f64::new(0.0));
-            }
-            found = length2(&gaps, d) <= f64::new(0.0);
+    if comptime!(d > 3 && are_segments) {
+        are_near(p, q, radius, d)
+    } else if comptime!(d > 3) {
+        let mut gaps = Array::<f64>::new(d);
+        #[unroll]
+        for k in 0..d {
+            gaps[k] = max(max(q[k] - p[comptime!(d + k)], p[k] - q[comptime!(d + k)]), f64::new(0.0));
         }
-    } else if comptime!(are_segments) {
-        if radius == f64::new(0.0) {
-            found = polytope::intersects(p, q, a, b);
-        } else {
-            found = are_near(p, q, radius, d);
-        }
-    } else {
-        found = polytope::intersects(p, q, a, b);
+        length2(&gaps, d) <= f64::new(0.0)
+    } else if comptime!(!are_segments) {
+        let mut found = polytope::intersects(p, q, a, b);
         if comptime!(a.has_radius() || b.has_radius()) {
             if !found && radius > f64::new(0.0) {
                 found = polytope::distance2(p, q, a, b) <= product(radius, radius);
             }
         }
+        found
+    } else {
+        let mut found = Array::<u32>::new(1usize);
+        if radius == f64::new(0.0) {
+            found[0] = u32::cast_from(polytope::intersects(p, q, a, b));
+        } else {
+            found[0] = u32::cast_from(are_near(p, q, radius, d));
+        }
+        found[0] == 1
     }
-    found
 }
 
 /// Returns `true` if the distance of two segments is at most `radius`.

@@ -251,8 +251,8 @@ fn are_separated(p: &Array<f64>, q: &Array<f64>, #[comptime] a: SolidSpec, #[com
             found[1] = select(is_apart, comptime!((faces_a + faces_b) as u32).runtime(), found[1] + 1);
         }
     }
-    // The coordinate axes, the edges of `b`, those of `a`, and those of `b` again. Each edge of `a` is multiplied by the
-    // axes and the edges of `b`, each edge of `b` by the axes.
+    // The coordinate axes, the edges of `b`, those of `a`, and those of `b` again. Each edge of `a` is multiplied by
+    // the axes and the edges of `b`, each edge of `b` by the axes.
     let mut vectors = Array::<f64>::new(comptime!(3 * (3 + edges_a + 2 * edges_b)));
     #[unroll]
     for i in 0..9usize {

@@ -1,8 +1,9 @@
 //! The part of a ray inside a solid: the GPU counterpart of `geometry::shapes::ray_interval`.
 //!
 //! In: rows of solids, and rays. Out: the first and the last `t`, rounded as on the CPU.
-//! The unit of length is that of the CPU, except for `f32` shapes whose radii exceed the range of `f32`, and for shapes
-//! whose extent is within rounding of a power of two. Results then differ only if products of lengths underflow.
+//! The unit of length is that of the CPU, with two exceptions: `f32` shapes whose radii exceed the range of `f32`, and
+//! shapes whose extent is within rounding of a power of two. For these, results differ only if products of lengths
+//! underflow.
 
 use cubecl::prelude::*;
 
@@ -185,7 +186,7 @@ fn ball(from: &Array<f64>, by: &Array<f64>, radius: f64, #[comptime] d: usize) -
     let distance2 = area2(from, by, d) / by2;
     let half2 = product(radius, radius) - distance2;
     let half = (max(half2, f64::new(0.0)) / by2).sqrt();
-    let mut found = none(radius);
+    let mut found = none(by2);
     set_if(&mut found, half2 >= f64::new(0.0), middle - half, middle + half);
     found
 }

@@ -5,7 +5,8 @@
 //!
 //! | core | numbers |
 //! |---|---|
-//! | point, segment, triangle, tetrahedron | the corners; after those of a tetrahedron a zero, which the compiler does not know |
+//! | point, segment, triangle | the corners |
+//! | tetrahedron | the corners, and a zero that the compiler does not know |
 //! | box | the lower corner, the upper corner |
 //! | oriented box, ellipsoid | the centre, the axes, half the length along each axis |
 //! | slabs | the two ends of each interval, the position of the first corner in `corners`, the number of corners |

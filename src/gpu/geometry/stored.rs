@@ -53,7 +53,7 @@ fn beyond(distance2: f64, radius: f64) -> f64 {
     select(radius == zero, distance2, outside)
 }
 
-/// Returns NaN, for any number.
+/// Returns NaN, for any number that the compiler does not know. A literal does not compile for CUDA.
 #[cube]
 fn nan(any: f64) -> f64 {
     f64::reinterpret(u64::reinterpret(any) | 0x7ff8_0000_0000_0000u64)

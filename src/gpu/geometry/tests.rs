@@ -84,20 +84,20 @@ fn cast(rows: &Array<f64>, rays: &Array<f64>, found: &mut Array<f64>, n: u32, #[
 }
 
 /// A generator of coordinates.
-struct Random {
-    state: u64,
+pub(super) struct Random {
+    pub state: u64,
     /// 0: small integers, 1: rounded to `f32`, 2: `f64`.
-    style: usize,
-    scale: f64,
+    pub style: usize,
+    pub scale: f64,
 }
 
 impl Random {
-    fn next(&mut self) -> f64 {
+    pub fn next(&mut self) -> f64 {
         self.state = self.state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         (self.state >> 11) as f64 / (1u64 << 53) as f64
     }
 
-    fn coordinate(&mut self) -> f64 {
+    pub fn coordinate(&mut self) -> f64 {
         let x = 4.0 * self.next() - 2.0;
         self.scale
             * match self.style {
@@ -107,7 +107,7 @@ impl Random {
             }
     }
 
-    fn point<const D: usize>(&mut self) -> [f64; D] {
+    pub fn point<const D: usize>(&mut self) -> [f64; D] {
         std::array::from_fn(|_| self.coordinate())
     }
 
@@ -162,7 +162,8 @@ impl Random {
     }
 }
 
-const STYLES: [(usize, f64); 7] = [(0, 1.0), (1, 1.0), (2, 1.0), (0, 0.1), (1, 1e-60), (2, 1e60), (0, 1e-100)];
+pub(super) const STYLES: [(usize, f64); 7] =
+    [(0, 1.0), (1, 1.0), (2, 1.0), (0, 0.1), (1, 1e-60), (2, 1e60), (0, 1e-100)];
 
 fn compare_pairs<const D: usize>(a_kind: CoreKind, b_kind: CoreKind, n: usize) {
     let device = Device::first().unwrap();
@@ -200,7 +201,6 @@ fn compare_pairs<const D: usize>(a_kind: CoreKind, b_kind: CoreKind, n: usize) {
         hits += usize::from(expected);
         assert_eq!(found[i], u32::from(expected), "{i}: {a:?} {b:?}");
     }
-    println!("{a_kind:?} {b_kind:?} {D}: {hits} of {}", a.len());
     assert!(hits > 0 && hits < a.len());
 }
 
@@ -289,7 +289,6 @@ fn compare_rays<const D: usize, T: Convex<f64, D>>(kind: CoreKind, n: usize, sha
         let own = [found[2 * i], found[2 * i + 1]];
         assert_eq!((own[0] <= own[1]).then_some(own), expected, "{i}: {:?} {ray:?}", solids[i]);
     }
-    println!("ray {kind:?} {D}: {hits} of {}", rays.len());
     assert!(hits > 0 && hits < rays.len());
 }
 
@@ -396,6 +395,7 @@ fn wide_intersections_in_four_dimensions() {
         compare_pairs::<4>(CoreKind::Segment, kind, 300);
         compare_pairs::<4>(kind, CoreKind::Box, 300);
     }
+    compare_pairs::<10>(CoreKind::Segment, CoreKind::Segment, 300);
 }
 
 #[test]

@@ -203,7 +203,7 @@ pub(super) fn unit(extent: f64) -> f64 {
     select(is_fair || is_none, one, f64::reinterpret(bits))
 }
 
-/// Returns infinity, for any number. A literal does not compile for CUDA.
+/// Returns infinity, for any number that the compiler does not know. A literal does not compile for CUDA.
 #[cube]
 pub(super) fn infinity(any: f64) -> f64 {
     let exponent = 0x7ff0_0000_0000_0000u64;
