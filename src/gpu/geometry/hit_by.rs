@@ -8,8 +8,10 @@ use cubecl::prelude::*;
 use crate::gpu::geometry::vector::{length2, nth, sub, vector_at};
 use crate::gpu::primitives::rounding::product;
 
-/// The kind of a plain shape and its row: the coordinates of a point, the lower and the upper corner of a box, or the
-/// centre and the radius of a sphere.
+/// The kind of a plain shape.
+///
+/// The row of a point has its coordinates, that of a box the lower and the upper corner, and that of a sphere the
+/// centre and the radius.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(in crate::gpu) enum PlainKind {
     Point,

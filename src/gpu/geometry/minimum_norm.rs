@@ -71,7 +71,8 @@ pub(super) fn distance2(
         steps[0] = steps[0] + 1;
         let norm2 = length2(&nearest, d);
         let is_origin = norm2 <= product(f64::new(TOUCH2), largest[0]);
-        if is_origin || !(norm2 <= literal(f64::MAX)) {
+        let is_finite = norm2 <= literal(f64::MAX);
+        if is_origin || !is_finite {
             #[unroll]
             for k in 0..d {
                 nearest[k] = zero;

@@ -2,8 +2,7 @@
 //!
 //! In: rows of solids, and rays. Out: the first and the last `t`, rounded as on the CPU.
 //! The unit of length is that of the CPU, with two exceptions: `f32` shapes whose radii exceed the range of `f32`, and
-//! shapes whose extent is within rounding of a power of two. For these, results differ only if products of lengths
-//! underflow.
+//! shapes whose extent is within rounding of a power of two. Their results differ only if products underflow.
 
 use cubecl::prelude::*;
 

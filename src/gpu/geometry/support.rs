@@ -10,6 +10,10 @@ use crate::gpu::geometry::solid::{CoreKind, SolidSpec};
 use crate::gpu::geometry::vector::{dot, length2, nth, vector_at};
 use crate::gpu::primitives::rounding::product;
 
+/// Corners of a k-DOP per iteration of a loop. A software driver of Vulkan ends all loops of a thread after 65,535
+/// iterations.
+const STEP: u32 = 8;
+
 /// Returns a point of a core that is farthest along a direction. `corners` are those of k-DOPs.
 #[cube]
 pub(super) fn support(
@@ -90,14 +94,20 @@ fn farthest_corner(
     let mut best = vector_at(corners, at, d);
     let mut most = Array::<f64>::new(1usize);
     most[0] = dot(&best, direction, d);
-    for i in 1..u32::cast_from(n) {
-        let point = vector_at(corners, at + i * comptime!(d as u32), d);
-        let along = dot(&point, direction, d);
-        if along > most[0] {
-            most[0] = along;
-            #[unroll]
-            for k in 0..d {
-                best[k] = point[k];
+    let count = u32::cast_from(n);
+    for step in 0..count.div_ceil(STEP) {
+        #[unroll]
+        for k in 0..STEP {
+            // The last corner may be repeated.
+            let place = min(step * STEP + k, count - 1);
+            let point = vector_at(corners, at + place * comptime!(d as u32), d);
+            let along = dot(&point, direction, d);
+            if along > most[0] {
+                most[0] = along;
+                #[unroll]
+                for k in 0..d {
+                    best[k] = point[k];
+                }
             }
         }
     }

@@ -1,4 +1,4 @@
-//! Sums of products without rounding: the GPU counterpart of `search::mesh::exact`.
+//! Volumes and ray parameters without rounding: the GPU counterpart of `search::mesh::exact`.
 //!
 //! In: numbers. Out: the CPU's sums, part for part. Cost: some microseconds per sum, and some kilobytes of a thread's
 //! memory.
@@ -11,6 +11,7 @@ use crate::gpu::search::mesh::constants::{HUGE, SPLIT, TINY, ZERO_BITS};
 /// The maximum number of terms of a sum: 96 from 24 products of three, and two for each of the 72 parts of 18 such
 /// products times a number.
 const TERMS: usize = 96 + 2 * 72;
+
 /// Returns the next number above or below a number that is not 0.
 #[cube]
 pub(super) fn next(t: f64, #[comptime] is_up: bool) -> f64 {
