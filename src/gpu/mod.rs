@@ -100,7 +100,6 @@ mod cuda_compiler;
 mod device;
 mod device_vec;
 mod errors;
-#[allow(dead_code, unused_imports)] // No kernel uses it yet.
 mod geometry;
 mod halo;
 #[cfg(feature = "cuda")]

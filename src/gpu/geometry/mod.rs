@@ -1,13 +1,12 @@
 //! Tests of convex shapes in kernels: the GPU counterpart of `geometry::shapes`, with bit-identical results.
 //!
 //! In: rows of numbers, which the host writes from shapes (`solid`). Out: distances from points (`stored`),
-//! intersections (`pairs`, and `hit_by` for points, boxes and spheres), and the parts of rays inside shapes
-//! (`ray_interval`).
+//! intersections (`pairs`), and the parts of rays inside shapes (`ray_interval`). Points, boxes and spheres are tested
+//! against each other by `search::shapes::tests`.
 
 mod closest;
 mod closest_on_ellipsoid;
 mod frame;
-mod hit_by;
 mod interval;
 mod minimum_norm;
 mod orientation;
@@ -22,7 +21,6 @@ mod support;
 mod tests;
 mod vector;
 
-pub(in crate::gpu) use hit_by::{PlainKind, is_hit_by};
 pub(in crate::gpu) use pairs::intersects;
 pub(in crate::gpu) use solid::{CoreKind, SolidSpec, write_solid};
 pub(in crate::gpu) use stored::distance2_to_point;

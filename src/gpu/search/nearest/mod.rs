@@ -152,7 +152,7 @@ impl<S: Coordinate, const D: usize> Bvh<S, D> {
         k: usize,
     ) -> Result<Buffer<f64>> {
         let n = self.len();
-        let found = Neighbors::unfilled(client, self.device, n, MAX_K_PER_SEARCH)?;
+        let found = Neighbors::unfilled(client, self.device, n, MAX_K_PER_SEARCH, n)?;
         let distances2 = Buffer::new(client, n);
         if let Some(nodes) = self.nodes.as_ref() {
             let stored = QueryPoints { order: self.order.clone(), axes: self.axes.clone(), are_stored: true };
