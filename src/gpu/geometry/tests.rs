@@ -395,7 +395,6 @@ fn wide_intersections_in_four_dimensions() {
         compare_pairs::<4>(CoreKind::Segment, kind, 300);
         compare_pairs::<4>(kind, CoreKind::Box, 300);
     }
-    compare_pairs::<10>(CoreKind::Segment, CoreKind::Segment, 300);
 }
 
 #[test]
