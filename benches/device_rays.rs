@@ -1,8 +1,9 @@
-//! Rays and nearest triangles on a device: rates, and comparison of the results with the CPU.
+//! Meshes, rays and nearest triangles on a device: rates, and comparison of the results with the CPU.
 //!
 //!     cargo bench -p ropewalk-benches --features cuda --bench device_rays -- [TRIANGLES] [RAYS] [FOLDER]
 //!
-//! The mesh is a bumpy sphere. Incoherent rays connect two random points of a box that is half as wide again. Camera
+//! The mesh is a bumpy sphere. It is built on the CPU and uploaded, and built on the device. Queries run on both trees in
+//! turn. Incoherent rays connect two random points of a box that is half as wide again. Camera
 //! rays pass through the pixels of an image. If FOLDER is given, the mesh and the incoherent rays are written there
 //! as 32-bit numbers for other programs.
 
@@ -10,7 +11,7 @@ use std::error::Error;
 use std::time::Instant;
 
 use ropewalk::gpu::{self, Device, Rays};
-use ropewalk::{Mesh, Ray};
+use ropewalk::{Mesh, Ray, phases};
 
 type Result<T> = std::result::Result<T, Box<dyn Error>>;
 
@@ -38,6 +39,24 @@ fn main() -> Result<()> {
     let upload = began.elapsed().as_secs_f64() - first;
     println!("first call of the device {first:.3} s, upload {upload:.3} s, {bytes:.0} bytes per triangle");
 
+    let began = Instant::now();
+    let mut built = gpu::Mesh::build(&vertices, &faces, device)?;
+    built.wait()?;
+    println!("first build on the device {:.3} s, including the compilation of kernels", began.elapsed().as_secs_f64());
+    time("mesh_build, from arrays on the host", faces.len(), &mut || {
+        Ok(gpu::Mesh::build(&vertices, &faces, device)?.wait()?)
+    })?;
+    println!("its steps, each with a wait:");
+    for (step, duration) in phases::timed(|| gpu::Mesh::build(&vertices, &faces, device)).1 {
+        println!("  {step} {:.3} ms", 1e3 * duration.as_secs_f64());
+    }
+    built.refit(&vertices)?;
+    println!("degradation after a refit without movement {}", built.degradation()?);
+    time("mesh_refit, from vertices on the host", faces.len(), &mut || {
+        built.refit(&vertices)?;
+        Ok(built.wait()?)
+    })?;
+
     let incoherent = incoherent(n);
     if let Some(folder) = folder {
         let write = |name: &str, numbers: &[u8]| std::fs::write(format!("{folder}/{name}"), numbers);
@@ -50,34 +69,40 @@ fn main() -> Result<()> {
     for (name, rays) in [("incoherent", incoherent), ("camera", camera(n))] {
         let asked = Rays::new(&rays, device)?;
         let some = &rays[..n.min(200_000)];
-        let firsts = there.first_hits(&asked)?.read()?;
         let expected = mesh.first_hits(some);
-        let differ = expected.iter().zip(&firsts).filter(|(a, b)| a != b).count();
-        let anys = there.any_hits(&asked)?.read()?;
-        let wrong = anys.iter().zip(&firsts).filter(|(any, first)| (**any == 1) != first.is_some()).count();
-        let hit = firsts.iter().flatten().count();
-        println!(
-            "{name}: {hit} rays hit; first hits of {differ} of {} rays differ from the CPU, any hits of {wrong} from first hits",
-            some.len()
-        );
-        time(&format!("{name}, first"), n, &|| Ok(there.first_hits(&asked)?.wait()?))?;
-        time(&format!("{name}, any"), n, &|| Ok(there.any_hits(&asked)?.wait()?))?;
         let few = Rays::new(some, device)?;
-        let lists = there.hits_all(&few)?.read()?;
-        println!("{name}: lists equal those of the CPU: {}", lists == mesh.hits_all(some));
-        time(&format!("{name}, all"), some.len(), &|| Ok(there.hits_all(&few)?.triangles().wait()?))?;
+        for (tree, there) in [("uploaded", &there), ("built", &built)] {
+            let firsts = there.first_hits(&asked)?.read()?;
+            let differ = expected.iter().zip(&firsts).filter(|(a, b)| a != b).count();
+            let anys = there.any_hits(&asked)?.read()?;
+            let wrong = anys.iter().zip(&firsts).filter(|(any, first)| (**any == 1) != first.is_some()).count();
+            let hit = firsts.iter().flatten().count();
+            println!(
+                "{name}, {tree}: {hit} rays hit; first hits of {differ} of {} rays differ from the CPU, any hits of {wrong} from first hits",
+                some.len()
+            );
+            time(&format!("{name}, {tree}, first"), n, &mut || Ok(there.first_hits(&asked)?.wait()?))?;
+            time(&format!("{name}, {tree}, any"), n, &mut || Ok(there.any_hits(&asked)?.wait()?))?;
+            let lists = there.hits_all(&few)?.read()?;
+            println!("{name}, {tree}: lists equal those of the CPU: {}", lists == mesh.hits_all(some));
+            time(&format!("{name}, {tree}, all"), some.len(), &mut || Ok(there.hits_all(&few)?.triangles().wait()?))?;
+        }
     }
     let points: Vec<[f32; 3]> = self::incoherent(n.min(1 << 20)).iter().map(|ray| ray.origin).collect();
-    let near = there.nearest_all(&points, f64::INFINITY)?.read()?;
     let some = &points[..points.len().min(100_000)];
-    let differ = mesh.nearest_all(some, f64::INFINITY).iter().zip(&near).filter(|(a, b)| a != b).count();
-    println!("nearest: {differ} of {} triangles differ from the CPU", some.len());
-    time("nearest, including the upload of points", points.len(), &|| {
-        Ok(there.nearest_all(&points, f64::INFINITY)?.wait()?)
-    })
+    let expected = mesh.nearest_all(some, f64::INFINITY);
+    for (tree, there) in [("uploaded", &there), ("built", &built)] {
+        let near = there.nearest_all(&points, f64::INFINITY)?.read()?;
+        let differ = expected.iter().zip(&near).filter(|(a, b)| a != b).count();
+        println!("nearest, {tree}: {differ} of {} triangles differ from the CPU", some.len());
+        time(&format!("nearest, {tree}, including the upload of points"), points.len(), &mut || {
+            Ok(there.nearest_all(&points, f64::INFINITY)?.wait()?)
+        })?;
+    }
+    Ok(())
 }
 
-fn time(what: &str, n: usize, work: &dyn Fn() -> Result<()>) -> Result<()> {
+fn time(what: &str, n: usize, work: &mut dyn FnMut() -> Result<()>) -> Result<()> {
     let mut least = f64::INFINITY;
     for _ in 0..TURNS {
         let began = Instant::now();

@@ -6,6 +6,10 @@ use crate::error::Result;
 use crate::gpu::buffer::{Buffer, check_allocation, wait};
 use crate::gpu::device::{Device, on};
 
+/// The number of bytes from which arrays are copied to CUDA devices by the driver alone, which waits for the copy.
+#[cfg(feature = "cuda")]
+const LARGE: usize = 1 << 20;
+
 /// An array of numbers on a device. A result has one number for each point or query, in the order in which these were
 /// given. Kernels may still be computing them.
 #[derive(Clone, Debug)]
@@ -29,6 +33,10 @@ impl<T: CubeElement> DeviceVec<T> {
     pub fn new(values: &[T], device: Device) -> Result<Self> {
         on!(device, client => {
             check_allocation(client, size_of_val(values) as u128)?;
+            #[cfg(feature = "cuda")]
+            if let Some(index) = device.cuda_index().filter(|_| size_of_val(values) >= LARGE) {
+                return Self::from_host(values, index, device);
+            }
             Ok(Self { device, values: Buffer::from_slice(client, values) })
         })
     }

@@ -8,6 +8,7 @@
 //!          -> hop -> halos
 //!          -> mst -> cut, dendrogram -> hdbscan
 //! sources, targets -> nearest -> interpolate
+//! vertices, faces -> search::mesh::build -> Mesh
 //! Mesh, boxes, balls -> search::mesh (rays, nearest triangles)
 //! ```
 //!
@@ -57,7 +58,7 @@
 //! | `neighbors`, `count_neighbors`, `count_pairs` | the same names | |
 //! | `nearest_neighbors`, `nearest_all` | the same names; [`Neighbors`] | a single `nearest` |
 //! | `for_each_hit`, `for_each_pair` | the same names, and `for_each_neighbor` of all stored points | closures: a [`Visitor`] is a type with a value for each point |
-//! | [`Mesh`](crate::Mesh) | [`Mesh`], uploaded; [`Rays`], [`RayHits`], [`RayLists`], [`MeshNeighbors`] | a single ray or point; `k_hits`, `for_each_hit`; winding numbers |
+//! | [`Mesh`](crate::Mesh) | [`Mesh`], built there or uploaded, and `refit`; [`Rays`], [`RayHits`], [`RayLists`], [`MeshNeighbors`] | a single ray or point; `k_hits`, `for_each_hit`; winding numbers |
 //! | [`Bvh::cast`](crate::Bvh::cast) | [`Solids`]: boxes and balls; [`CastHits`] | user-defined shapes |
 //! | [`MovingLeastSquares`](crate::interpolate::MovingLeastSquares) | [`MovingLeastSquares`] | `radius`, `fallback` |
 //! | [`Interpolator`](crate::interpolate::Interpolator) | [`Interpolator`] | `n_lower`, `n_without_neighbors`: use [`Interpolator::read`] |

@@ -17,6 +17,7 @@ mod hdbscan;
 mod hop;
 mod interpolate;
 mod mesh;
+mod mesh_build;
 mod queries;
 mod spanning_tree;
 mod visit;

@@ -5,19 +5,19 @@ use ropewalk::geometry::Convex;
 use ropewalk::gpu::{self, Coordinate, Device, Rays, Solids};
 use ropewalk::{Aabb, Bvh, Mesh, Ray, Sphere};
 
-fn device() -> Device {
+pub(crate) fn device() -> Device {
     Device::first().expect("a device; for software Vulkan install mesa-vulkan-drivers")
 }
 
 /// The vertices and faces of a surface.
-struct Surface {
-    name: &'static str,
-    vertices: Vec<[f64; 3]>,
-    faces: Vec<[u32; 3]>,
+pub(crate) struct Surface {
+    pub name: &'static str,
+    pub vertices: Vec<[f64; 3]>,
+    pub faces: Vec<[u32; 3]>,
 }
 
 /// Returns a closed surface of `n` by `2 n` quads, with a radius that depends on the direction.
-fn around(name: &'static str, n: u32, radius: impl Fn([f64; 3]) -> f64) -> Surface {
+pub(crate) fn around(name: &'static str, n: u32, radius: impl Fn([f64; 3]) -> f64) -> Surface {
     let mut vertices = vec![];
     for i in 0..=n {
         for j in 0..2 * n {
@@ -57,13 +57,23 @@ fn surfaces() -> Vec<Surface> {
     vec![ball, far, steps, soup, copies, one, none]
 }
 
+fn vertices_of<S: Coordinate>(surface: &Surface) -> Vec<[S; 3]> {
+    surface.vertices.iter().map(|vertex| vertex.map(S::from_f64)).collect()
+}
+
 fn mesh_of<S: Coordinate>(surface: &Surface) -> Mesh<S> {
-    let vertices: Vec<[S; 3]> = surface.vertices.iter().map(|vertex| vertex.map(S::from_f64)).collect();
-    Mesh::build(&vertices, &surface.faces).unwrap()
+    Mesh::build(&vertices_of::<S>(surface), &surface.faces).unwrap()
+}
+
+/// Returns an uploaded mesh, and one that is built on the device.
+fn meshes_on<S: Coordinate>(device: Device, surface: &Surface, mesh: &Mesh<S>) -> [gpu::Mesh<S>; 2] {
+    let built = gpu::Mesh::build(&vertices_of::<S>(surface), &surface.faces, device);
+    [gpu::Mesh::upload(mesh, device), built]
+        .map(|mesh| mesh.unwrap_or_else(|error| panic!("{}: {error}", surface.name)))
 }
 
 /// Returns points around a box, on vertices, and far away.
-fn places<S: Coordinate>(bounds: &Aabb<S, 3>, vertices: &[[f64; 3]], n: usize) -> Vec<[S; 3]> {
+pub(crate) fn places<S: Coordinate>(bounds: &Aabb<S, 3>, vertices: &[[f64; 3]], n: usize) -> Vec<[S; 3]> {
     let mut random = Random::new(5);
     let [lo, hi] = [bounds.lo, bounds.hi].map(|corner| corner.map(Into::<f64>::into));
     let place = |i: usize| -> [S; 3] {
@@ -82,7 +92,7 @@ fn places<S: Coordinate>(bounds: &Aabb<S, 3>, vertices: &[[f64; 3]], n: usize) -
 }
 
 /// Returns rays from each point to others: some along axes, some limited to a range, and some invalid.
-fn rays<S: Coordinate>(bounds: &Aabb<S, 3>, vertices: &[[f64; 3]], n: usize) -> Vec<Ray<S, 3>> {
+pub(crate) fn rays<S: Coordinate>(bounds: &Aabb<S, 3>, vertices: &[[f64; 3]], n: usize) -> Vec<Ray<S, 3>> {
     let places = places(bounds, vertices, 2 * n);
     let mut rays: Vec<Ray<S, 3>> = (0..n)
         .map(|i| {
@@ -116,20 +126,32 @@ fn compare_rays<S: Coordinate>(n: usize) {
     for surface in surfaces() {
         let mesh = mesh_of::<S>(&surface);
         let rays = rays(&mesh.bounds(), &surface.vertices, n);
-        let ours = gpu::Mesh::upload(&mesh, device).unwrap();
-        assert_eq!((ours.len(), ours.is_empty()), (mesh.len(), mesh.is_empty()));
-        let there = Rays::new(&rays, device).unwrap();
-        let found = ours.first_hits(&there).unwrap_or_else(|error| panic!("{}: {error}", surface.name));
-        let (firsts, expected) = (found.read().unwrap(), mesh.first_hits(&rays));
-        let anys = ours.any_hits(&there).unwrap().read().unwrap();
-        let (lists, all) = (ours.hits_all(&there).unwrap().read().unwrap(), mesh.hits_all(&rays));
-        let met = expected.iter().flatten().count();
+        let met = mesh.first_hits(&rays).iter().flatten().count();
         assert!(surface.faces.len() < 100 || (met > n / 20 && met < rays.len()), "{}: {met}", surface.name);
-        for (i, ray) in rays.iter().enumerate() {
-            assert_eq!(firsts[i], expected[i], "{}: {ray:?}", surface.name);
-            assert_eq!(anys[i], u32::from(expected[i].is_some()), "{}: {ray:?}", surface.name);
-            assert_eq!(lists.of(i), all.of(i), "{}: {ray:?}", surface.name);
+        for ours in meshes_on(device, &surface, &mesh) {
+            compare_hits(surface.name, &ours, &mesh, &rays, device);
         }
+    }
+}
+
+/// Compares all queries of rays with those of the CPU.
+pub(crate) fn compare_hits<S: Coordinate>(
+    name: &str,
+    ours: &gpu::Mesh<S>,
+    mesh: &Mesh<S>,
+    rays: &[Ray<S, 3>],
+    device: Device,
+) {
+    assert_eq!((ours.len(), ours.is_empty()), (mesh.len(), mesh.is_empty()));
+    let there = Rays::new(rays, device).unwrap();
+    let found = ours.first_hits(&there).unwrap_or_else(|error| panic!("{name}: {error}"));
+    let (firsts, expected) = (found.read().unwrap(), mesh.first_hits(rays));
+    let anys = ours.any_hits(&there).unwrap().read().unwrap();
+    let (lists, all) = (ours.hits_all(&there).unwrap().read().unwrap(), mesh.hits_all(rays));
+    for (i, ray) in rays.iter().enumerate() {
+        assert_eq!(firsts[i], expected[i], "{name}: {ray:?}");
+        assert_eq!(anys[i], u32::from(expected[i].is_some()), "{name}: {ray:?}");
+        assert_eq!(lists.of(i), all.of(i), "{name}: {ray:?}");
     }
 }
 
@@ -188,11 +210,13 @@ fn rays_from_afar() {
     for surface in surfaces() {
         let mesh = mesh_of::<f64>(&surface);
         let there = Rays::new(&[ray], device).unwrap();
-        match gpu::Mesh::upload(&mesh, device).unwrap().first_hits(&there) {
-            Ok(hits) => assert_eq!(hits.read().unwrap()[0], mesh.first_hit(&ray), "{}", surface.name),
-            Err(error) => {
-                assert!(mesh.len() >= 64 && !format!("{device:?}").contains("Cuda"), "{error}");
-                assert_eq!(error.kind(), ropewalk::ErrorKind::Unsupported);
+        for ours in meshes_on(device, &surface, &mesh) {
+            match ours.first_hits(&there) {
+                Ok(hits) => assert_eq!(hits.read().unwrap()[0], mesh.first_hit(&ray), "{}", surface.name),
+                Err(error) => {
+                    assert!(mesh.len() >= 64 && !format!("{device:?}").contains("Cuda"), "{error}");
+                    assert_eq!(error.kind(), ropewalk::ErrorKind::Unsupported);
+                }
             }
         }
     }
@@ -249,17 +273,29 @@ fn compare_nearest<S: Coordinate>(n: usize) {
         points.push([f64::NAN, 0.0, 0.0].map(S::from_f64));
         points.push([0.0, f64::INFINITY, 0.0].map(S::from_f64));
         points.push([0.0, 0.0, 1e12].map(S::from_f64));
-        let ours = gpu::Mesh::upload(&mesh, device).unwrap();
-        for radius in [f64::INFINITY, 0.3, 0.0, -1.0, f64::NAN] {
-            let found = ours.nearest_all(&points, radius).unwrap().read().unwrap();
-            let expected = mesh.nearest_all(&points, radius);
-            for (i, point) in points.iter().enumerate() {
-                assert_eq!(found[i], expected[i], "{}: {point:?} within {radius}", surface.name);
+        for ours in meshes_on(device, &surface, &mesh) {
+            for radius in [f64::INFINITY, 0.3, 0.0, -1.0, f64::NAN] {
+                let near = compare_nearest_of(surface.name, &ours, &mesh, &points, radius);
+                assert!(radius.is_finite() || near == if mesh.is_empty() || radius.is_nan() { 0 } else { n + 1 });
             }
-            let near = found.iter().flatten().count();
-            assert!(radius.is_finite() || near == if mesh.is_empty() || radius.is_nan() { 0 } else { n + 1 });
         }
     }
+}
+
+/// Compares nearest triangles with those of the CPU. Returns the number of points that have one.
+pub(crate) fn compare_nearest_of<S: Coordinate>(
+    name: &str,
+    ours: &gpu::Mesh<S>,
+    mesh: &Mesh<S>,
+    points: &[[S; 3]],
+    radius: f64,
+) -> usize {
+    let found = ours.nearest_all(points, radius).unwrap().read().unwrap();
+    let expected = mesh.nearest_all(points, radius);
+    for (i, point) in points.iter().enumerate() {
+        assert_eq!(found[i], expected[i], "{name}: {point:?} within {radius}");
+    }
+    found.iter().flatten().count()
 }
 
 #[test]

@@ -19,7 +19,7 @@ const BLOCKS: u32 = 512;
 const NONE: u64 = u64::MAX;
 
 /// The results of a survey.
-pub(super) struct Survey<S, const D: usize> {
+pub(in crate::gpu) struct Survey<S, const D: usize> {
     pub bounds: Aabb<S, D>,
     pub smallest_nonzero: f64,
     /// The points, wrapped into the box if it is periodic.
@@ -29,7 +29,7 @@ pub(super) struct Survey<S, const D: usize> {
 /// Checks and bounds the points.
 ///
 /// Errors: the first coordinate that is not finite or is too large; the device fails.
-pub(super) fn survey<R: Runtime, S: Coordinate, const D: usize>(
+pub(in crate::gpu) fn survey<R: Runtime, S: Coordinate, const D: usize>(
     client: &ComputeClient<R>,
     points: &Buffer<S>,
     space: &Space<D>,

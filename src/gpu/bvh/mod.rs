@@ -17,7 +17,7 @@ pub(super) mod hierarchy;
 pub(super) mod morton;
 pub(super) mod reduce;
 pub(super) mod ropes;
-mod bounds;
+pub(super) mod bounds;
 mod box_tree;
 #[cfg(feature = "distributed")]
 mod top_boxes;
@@ -263,7 +263,7 @@ fn host_axes<S: Coordinate, const D: usize>(axes: &[S], n: usize) -> [Vec<S>; D]
 }
 
 /// Returns the smallest nonzero absolute value, or infinity.
-fn smallest<'a, S: Coordinate>(coordinates: impl IntoIterator<Item = &'a S>) -> f64 {
+pub(in crate::gpu) fn smallest<'a, S: Coordinate>(coordinates: impl IntoIterator<Item = &'a S>) -> f64 {
     let sizes = coordinates.into_iter().map(|&x| Into::<f64>::into(x).abs());
     sizes.filter(|&x| x > 0.0).fold(f64::INFINITY, f64::min)
 }

@@ -96,6 +96,19 @@ impl Current {
         let ended = unsafe { result::stream::synchronize(LEGACY) };
         started.and(ended).map_err(failed)
     }
+
+    /// Copies values from the host to the device, after all work on the legacy default stream, and waits for the copy.
+    ///
+    /// # Safety
+    ///
+    /// The bytes of the values at `to` must be memory of this device. Until this returns, nothing else may access them.
+    pub unsafe fn upload<T>(&self, to: u64, values: &[T]) -> Result<()> {
+        // SAFETY: the caller guarantees the range; `LEGACY` is valid in every context.
+        let started = unsafe { result::memcpy_htod_async(to, values, LEGACY) };
+        // SAFETY: `LEGACY` is valid in every context.
+        let ended = unsafe { result::stream::synchronize(LEGACY) };
+        started.and(ended).map_err(failed)
+    }
 }
 
 impl Drop for Current {

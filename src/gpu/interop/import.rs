@@ -1,4 +1,4 @@
-//! Values of other libraries, copied within the device.
+//! Values of other libraries, copied within the device, and large arrays of the host.
 
 #![allow(unsafe_code)] // A copy between addresses.
 
@@ -52,5 +52,17 @@ impl<T: CubeElement> DeviceVec<T> {
             unsafe { current.copy(to, address, bytes)? };
         }
         Ok(Self { device, values })
+    }
+
+    /// Copies values from the host to CUDA device `index` by one call of the driver. cubecl would copy them twice on
+    /// the host before that.
+    pub(in crate::gpu) fn from_host(values: &[T], index: usize, device: Device) -> Result<Self> {
+        let client = &cuda::client(index);
+        let (current, copy) = (Current::new(index)?, Buffer::<T>::new(client, values.len()));
+        let to = copy.address(client)?;
+        // SAFETY: `copy` is a new buffer with an element for each value, which no other code knows; `copy.address` has
+        // waited for earlier kernels that use its memory.
+        unsafe { current.upload(to, values)? };
+        Ok(Self { device, values: copy })
     }
 }

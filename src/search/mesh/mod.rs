@@ -151,20 +151,7 @@ precompiled_in_space! {
 fn build<S: Scalar>(vertices: &[[S; 3]], faces: &[[u32; 3]]) -> Result<Mesh<S>> {
     guarded(|| {
         check_instruction_set()?;
-        check_vertices(vertices)?;
-        let max = wide_node::BLOCK as usize - 1;
-        if faces.len() > max {
-            let sentence = format!("a mesh has at most {max} faces, got {}", faces.len());
-            return Err(Error::new(ErrorKind::Unsupported, sentence));
-        }
-        let fault = |range: std::ops::Range<usize>| {
-            let is_bad = |face: &[u32; 3]| face.iter().any(|&vertex| vertex as usize >= vertices.len());
-            faces[range.clone()].iter().position(is_bad).map(|at| range.start + at)
-        };
-        if let Some(index) = fold_tasks(0..faces.len(), TASK, &fault, &Option::or) {
-            let vertex = faces[index].into_iter().find(|&vertex| vertex as usize >= vertices.len()).unwrap_or_default();
-            return Err(missing_vertex(index, vertex, vertices.len()));
-        }
+        check_input(vertices, faces)?;
         let corners = map(faces.len(), TASK, &|face| faces[face].map(|vertex| vertices[vertex as usize]));
         let part = |range: std::ops::Range<usize>| {
             let corners: &[[[S; 3]; 3]] = &corners[range];
@@ -179,6 +166,23 @@ fn build<S: Scalar>(vertices: &[[S; 3]], faces: &[[u32; 3]]) -> Result<Mesh<S>> 
     })
 }
 
+/// Checks the arguments of a build; see [`Mesh::build`] for the errors.
+pub(crate) fn check_input<S: Scalar>(vertices: &[[S; 3]], faces: &[[u32; 3]]) -> Result<()> {
+    check_vertices(vertices)?;
+    let max = wide_node::BLOCK as usize - 1;
+    if faces.len() > max {
+        let sentence = format!("a mesh has at most {max} faces, got {}", faces.len());
+        return Err(Error::new(ErrorKind::Unsupported, sentence));
+    }
+    let fault = |range: std::ops::Range<usize>| {
+        let is_bad = |face: &[u32; 3]| face.iter().any(|&vertex| vertex as usize >= vertices.len());
+        faces[range.clone()].iter().position(is_bad).map(|at| range.start + at)
+    };
+    let Some(index) = fold_tasks(0..faces.len(), TASK, &fault, &Option::or) else { return Ok(()) };
+    let vertex = faces[index].into_iter().find(|&vertex| vertex as usize >= vertices.len()).unwrap_or_default();
+    Err(missing_vertex(index, vertex, vertices.len()))
+}
+
 /// The error for a face with a vertex index of at least `vertices`.
 fn missing_vertex(face: usize, vertex: u32, vertices: usize) -> Error {
     let sentence =
@@ -186,7 +190,8 @@ fn missing_vertex(face: usize, vertex: u32, vertices: usize) -> Error {
     Error::new(ErrorKind::Input, sentence).at(face)
 }
 
-fn check_vertices<S: Scalar>(vertices: &[[S; 3]]) -> Result<()> {
+/// Returns an error for the first vertex that cannot be stored.
+pub(crate) fn check_vertices<S: Scalar>(vertices: &[[S; 3]]) -> Result<()> {
     let fault = |range: std::ops::Range<usize>| {
         let fits = |x: &S| Into::<f64>::into(x.abs()) <= S::LIMIT;
         vertices[range.clone()].iter().position(|vertex| !vertex.iter().all(fits)).map(|at| range.start + at)

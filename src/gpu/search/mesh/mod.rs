@@ -2,12 +2,14 @@
 //!
 //! ```text
 //! wide tree of the CPU -> compressed -> tree
+//! vertices, faces -> build (merge, collapse, encode) -> tree
 //! tree, rays -> prepared -> cast (casting: candidates, triangle_hit, solid_hit, exact) -> lists -> hits
 //! tree, points -> nearest (point_triangle) -> hits
 //! ```
 //!
-//! The tree is built on the CPU and compressed there.
+//! The tree is built on the CPU and compressed there, or it is built on the device.
 
+mod build;
 mod candidates;
 mod cast;
 mod cast_spec;
@@ -24,6 +26,7 @@ mod point_triangle;
 mod prepared;
 mod ray_parameter;
 mod rays;
+mod refit_data;
 mod solid_hit;
 mod solids;
 mod tree;
@@ -37,7 +40,7 @@ use cubecl::prelude::*;
 
 use crate::error::{Error, Result};
 use crate::gpu::buffer::{Buffer, check_allocation};
-use crate::gpu::bvh::Coordinate;
+use crate::gpu::bvh::{Coordinate, smallest};
 use crate::gpu::csr::Csr;
 use crate::gpu::device::{Device, check_same, on};
 use crate::gpu::device_vec::DeviceVec;
@@ -53,12 +56,15 @@ use crate::gpu::search::mesh::hits::OptionalHits;
 use crate::gpu::search::mesh::lists::{CastOutput, width};
 use crate::gpu::search::mesh::prepared::PreparedRays;
 use crate::gpu::search::mesh::primitives::{Item, Items};
+use crate::gpu::search::mesh::refit_data::RefitData;
 use crate::gpu::search::mesh::tree::Tree;
 use crate::parallel::map;
 use crate::search::mesh::frame::Frame;
 use crate::search::mesh::wide_tree::WideTree;
 
-/// A mesh of triangles on a device: the GPU counterpart of [`crate::Mesh`], from which it is uploaded.
+/// A mesh of triangles on a device: the GPU counterpart of [`crate::Mesh`].
+///
+/// It is built on the device ([`Mesh::build`]), or on the CPU and uploaded ([`Mesh::upload`]).
 ///
 /// Results equal the CPU's. Cases that depend on rounding are computed without rounding, as on the CPU.
 ///
@@ -80,6 +86,8 @@ use crate::search::mesh::wide_tree::WideTree;
 #[derive(Clone, Debug)]
 pub struct Mesh<S> {
     stored: Stored<S>,
+    /// `None` if the mesh was uploaded.
+    refit: Option<RefitData>,
 }
 
 /// The stored items and their tree.
@@ -112,7 +120,7 @@ impl<S: Coordinate> Mesh<S> {
         let exact = corners.as_flattened().as_flattened();
         let stored =
             Stored::new(device, &mesh.frame, compressed.as_ref(), Item::Triangle, exact, &[], framed.as_flattened())?;
-        Ok(Self { stored })
+        Ok(Self { stored, refit: None })
     }
 
     /// Returns the number of triangles.
@@ -193,17 +201,10 @@ impl<S: Coordinate> Stored<S> {
         radii: &[f64],
         framed: &[u32],
     ) -> Result<Self> {
-        let max = u32::MAX as usize;
-        if exact.len() > max {
-            return Err(Error::too_many_points(exact.len(), max));
-        }
+        check_size(exact.len())?;
         let n = compressed.map_or(0, |tree| tree.order.len());
         on!(device, client => {
-            let smallest_nonzero = || exact.iter().map(|&x| Into::<f64>::into(x).abs()).filter(|x| *x > 0.0).fold(f64::INFINITY, f64::min);
-            check_distances::<_, S>(client, device, smallest_nonzero)?;
-            if !rounds_well(client, device)? {
-                return Err(errors::rounding());
-            }
+            check_rounding::<_, S>(client, device, || smallest(exact))?;
             let nodes = compressed.map_or(0, |tree| size_of_val(&*tree.nodes));
             check_allocation(client, size_of_val(exact).max(4 * framed.len() + nodes) as u128)?;
             Ok(Self {
@@ -283,6 +284,22 @@ impl<S: Coordinate> Stored<S> {
         let stored = if self.items.item == Item::Triangle { "the mesh" } else { "the solids" };
         check_same(["the rays", stored], [rays.device, self.device])
     }
+}
+
+/// Returns an error if there are more coordinates than the 32-bit indices of kernels can address.
+fn check_size(coordinates: usize) -> Result<()> {
+    let max = u32::MAX as usize;
+    if coordinates > max { Err(Error::too_many_points(coordinates, max)) } else { Ok(()) }
+}
+
+/// Returns an error if the device rounds differently from the CPU, or flushes the smallest coordinate to 0.
+fn check_rounding<R: Runtime, S: Coordinate>(
+    client: &ComputeClient<R>,
+    device: Device,
+    smallest_nonzero: impl FnOnce() -> f64,
+) -> Result<()> {
+    check_distances::<_, S>(client, device, smallest_nonzero)?;
+    if rounds_well(client, device)? { Ok(()) } else { Err(errors::rounding()) }
 }
 
 /// Returns an error if there are more numbers than the 32-bit indices of kernels can address.

@@ -6,6 +6,7 @@ use cubecl::prelude::*;
 
 use crate::gpu::buffer::Buffer;
 use crate::gpu::bvh::Coordinate;
+use crate::gpu::search::mesh::constants::SCALE;
 
 /// The type of items.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -53,6 +54,17 @@ impl<F: Float> ItemsIn<F> {
         #[unroll]
         for k in 0..9usize {
             corners[k] = f64::cast_from(self.exact[9 * index as usize + k]);
+        }
+        corners
+    }
+
+    /// Returns the corners of a triangle in the unit of the tree.
+    pub fn framed(&self, index: u32) -> Array<f32> {
+        let mut corners = Array::<f32>::new(9usize);
+        #[unroll]
+        for k in 0..9usize {
+            let x = f64::cast_from(self.exact[9 * index as usize + k]);
+            corners[k] = f32::cast_from((x - self.numbers[comptime!(k % 3)]) * self.numbers[SCALE]);
         }
         corners
     }

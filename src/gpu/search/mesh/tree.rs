@@ -12,20 +12,21 @@ use crate::gpu::search::mesh::compressed::Compressed;
 pub(super) type Vec4 = Array<Vector<u32, Const<4>>>;
 
 /// The number of vectors of a node.
-const VECTORS: u32 = 5;
+pub(super) const VECTORS: u32 = 5;
 
 /// The number of vectors of a triangle.
-const CORNERS: u32 = 3;
+pub(super) const CORNERS: u32 = 3;
 
-/// The maximum number of levels: those built without restriction, those that halve 2^31 items, and a block's.
-const LEVELS: usize = 24 + 32 + 1;
+/// The maximum number of levels. Trees of the CPU have at most 57: those built without restriction, those that halve
+/// 2^31 items, and a block's. Trees that are built on the device have at most 66: see `build::collapse`.
+pub(super) const LEVELS: usize = 68;
 
 /// The tree on a device.
 #[derive(Clone, Debug)]
 pub(super) struct Tree {
     /// The nodes, followed by the triangles in the order of the leaves and in the unit of the tree. A triangle has
     /// three corners of four words.
-    words: Buffer<u32>,
+    pub words: Buffer<u32>,
     /// The index of the first triangle's first vector.
     triangles: u32,
     /// Boxes or balls in the order of the leaves. Empty for triangles, whose indices are stored with their corners.
@@ -41,6 +42,16 @@ impl Tree {
             triangles: (nodes.len() / 4) as u32,
             order: Buffer::from_slice(client, if triangles.is_empty() { &compressed.order } else { &[] }),
         }
+    }
+
+    /// Creates a tree of triangles from its words. The first triangle's first vector has the index `triangles`.
+    pub fn from_words<R: Runtime>(client: &ComputeClient<R>, words: Buffer<u32>, triangles: u32) -> Self {
+        Self { words, triangles, order: Buffer::new(client, 0) }
+    }
+
+    /// Returns the number of nodes.
+    pub fn nodes(&self) -> usize {
+        (self.triangles / VECTORS) as usize
     }
 
     pub fn arg<R: Runtime>(&self) -> NodesLaunch<R> {
