@@ -26,6 +26,7 @@ mod point_triangle;
 mod prepared;
 mod ray_parameter;
 mod rays;
+mod refit_data;
 mod solid_hit;
 mod solids;
 mod tree;
@@ -56,6 +57,7 @@ use crate::gpu::search::mesh::hits::OptionalHits;
 use crate::gpu::search::mesh::lists::{CastOutput, width};
 use crate::gpu::search::mesh::prepared::PreparedRays;
 use crate::gpu::search::mesh::primitives::{Item, Items};
+use crate::gpu::search::mesh::refit_data::RefitData;
 use crate::gpu::search::mesh::tree::Tree;
 use crate::parallel::map;
 use crate::search::mesh::frame::Frame;
@@ -86,7 +88,7 @@ use crate::search::mesh::wide_tree::WideTree;
 pub struct Mesh<S> {
     stored: Stored<S>,
     /// `None` if the mesh was uploaded.
-    refit: Option<Refit>,
+    refit: Option<RefitData>,
 }
 
 /// The stored items and their tree.

@@ -2,17 +2,18 @@
 //!
 //! In: a binary tree. Out: for each wide node the numbers of its children, level by level, and the triangles in the
 //! order of the leaves.
-//! A node begins with one child, and opens children until there are eight: of those with more than eight triangles the
-//! one with the largest surface, otherwise the one with the fewest triangles, if they all have room. Children are
+//! A node begins with one child, and opens children until there are eight. Children with more than eight triangles are
+//! opened first, in descending order of their surfaces. Then those with the fewest triangles are opened, while all their
+//! triangles have room. Children are
 //! stored in the places that suit their octants, as by `compressed::places`. Each level is one kernel, whose threads
 //! open a node each. Blocks number the children of their nodes by atomic additions, so numbers differ between runs;
 //! results do not depend on them.
 //! Cost: a kernel per level, and a transfer of the numbers of nodes for each batch of levels; 16 bytes per triangle.
 //! Sources: Wald, Benthin and Boulos 2008; Ylitie, Karras and Laine 2017.
 //!
-//! **Launch contract.** That of `merge`. A tree over n triangles has at most (4 n - 1) / 7 wide nodes, or one: a node
-//! with more than eight triangles has eight children unless none of them has more than eight triangles, and nodes
-//! without child nodes have two triangles.
+//! **Launch contract.** That of `merge`. A tree over n triangles has at most (4 n - 1) / 7 wide nodes, or one. This holds
+//! because a node with more than eight triangles has eight children, unless none of them has more than eight triangles.
+//! Nodes without child nodes have at least two triangles.
 
 #![allow(unsafe_code)] // Unchecked kernels: see the launch contract.
 
@@ -190,7 +191,7 @@ fn collapse_level(
     }
 }
 
-/// Finds up to eight children of a wide node that stands for a binary node. Returns their number.
+/// Finds up to eight children of the wide node at a binary node. Returns their number.
 #[cube]
 fn open(tree: &BinaryNodes, root: u32, children: &mut Array<u32>, #[comptime] is_free: bool) -> u32 {
     let mut sizes = Array::<u32>::new(8usize);

@@ -15,8 +15,6 @@ mod encode;
 mod merge;
 mod refit;
 
-pub(super) use refit::Refit;
-
 use cubecl::prelude::*;
 
 use crate::error::Result;
@@ -33,6 +31,7 @@ use crate::gpu::search::mesh::build::encode::encode;
 use crate::gpu::search::mesh::build::merge::merge;
 use crate::gpu::search::mesh::constants::numbers;
 use crate::gpu::search::mesh::primitives::{Item, Items, ItemsIn};
+use crate::gpu::search::mesh::refit_data::RefitData;
 use crate::gpu::search::mesh::tree::Vec4;
 use crate::gpu::search::mesh::{Mesh, Stored, check_rounding, check_size};
 use crate::parallel::map_tasks;
@@ -79,7 +78,7 @@ impl<S: Coordinate> Mesh<S> {
             end_phase(client, "upload")?;
             let items = items_of(client, &places, &faces)?;
             end_phase(client, "corners")?;
-            let mut built = Refit { faces, n_vertices: vertices.len(), levels: vec![0], built_cost: None };
+            let mut built = RefitData { faces, n_vertices: vertices.len(), levels: vec![0], built_cost: None };
             if n == 0 {
                 return Ok(Self { stored: Stored { device, tree: None, items }, refit: Some(built) });
             }

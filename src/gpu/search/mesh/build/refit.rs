@@ -25,18 +25,6 @@ use crate::search::mesh::check_vertices;
 /// Blocks that sum costs: enough to keep a device busy.
 const BLOCKS: u32 = 512;
 
-/// The data of a mesh that refits need.
-#[derive(Clone, Debug)]
-pub(in crate::gpu::search::mesh) struct Refit {
-    /// The vertices of each face.
-    pub faces: Buffer<u32>,
-    pub n_vertices: usize,
-    /// The number of the first node of each level, followed by the number of nodes.
-    pub levels: Vec<u32>,
-    /// The cost of the tree that was built; `None` before the first refit.
-    pub built_cost: Option<f64>,
-}
-
 impl<S: Coordinate> Mesh<S> {
     /// Updates a mesh after its vertices have moved: `vertices[i]` becomes the vertex of index `i`.
     ///
@@ -90,10 +78,10 @@ impl<S: Coordinate> Mesh<S> {
 
     /// Returns the cost of the tree relative to its cost when it was built: 1 before the first refit.
     ///
-    /// The cost is the number of nodes and triangles whose boxes a random line through the mesh meets, on average: the
-    /// sum of the surface areas of the boxes, divided by the surface area of the box around the mesh. Times of queries
-    /// grow about as the cost does. A build takes about three times as long as a refit, so it pays off as soon as
-    /// queries between two refits take longer than a build, and the cost is 1.5 or more.
+    /// The cost is the sum of the surface areas of the boxes of all nodes and triangles, divided by the surface area of
+    /// the box around the mesh. A random line through that box meets this number of boxes on average, so the times of
+    /// queries grow about as the cost does. From a value of 1.5 on, a new build pays off if the queries between two
+    /// refits take more than about three times the time of a build.
     ///
     /// A mesh that was uploaded, or that is flat along two axes, has a value of 1.
     ///
@@ -162,8 +150,8 @@ fn read_topology(words: &Vec4, topology: &mut Vec4, order: &mut Array<u32>, node
     }
 }
 
-/// Returns the sum of the surface areas of the boxes of all nodes and triangles, divided by that of the root; NaN or
-/// infinity if the root has none. Waits for it.
+/// Returns the sum of the surface areas of the boxes of all nodes and triangles, divided by that of the root. The result
+/// is NaN or infinite if the area of the root is 0. Waits for it.
 pub(in crate::gpu::search::mesh) fn cost<R: Runtime>(client: &ComputeClient<R>, tree: &Tree) -> Result<f64> {
     let sums = Buffer::<f64>::new(client, BLOCKS as usize + 1);
     // SAFETY: the launch contract of `merge`, with the number of nodes. `sums` has an element for each block and one
