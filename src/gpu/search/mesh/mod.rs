@@ -46,7 +46,6 @@ use crate::gpu::device::{Device, check_same, on};
 use crate::gpu::device_vec::DeviceVec;
 use crate::gpu::errors;
 use crate::gpu::primitives::rounding::{check_distances, rounds_well};
-use crate::gpu::search::mesh::build::Refit;
 use crate::gpu::search::mesh::cast::cast;
 use crate::gpu::search::mesh::cast_spec::Wanted;
 use crate::gpu::search::mesh::compressed::{
