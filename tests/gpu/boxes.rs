@@ -2,7 +2,7 @@
 
 use common::random::Random;
 use ropewalk::geometry::{Bounded, Triangle};
-use ropewalk::gpu::{BoxBvh, Coordinate, Device, Origin};
+use ropewalk::gpu::{self, BoxBvh, Coordinate, Device, Origin};
 use ropewalk::{Aabb, Bvh, Nearest, Sphere};
 
 fn device() -> Device {
@@ -213,4 +213,42 @@ fn bad_boxes() {
     let unit = [Aabb::new([0.0f32, 0.0], [1.0, 1.0])];
     assert!(BoxBvh::build_periodic(&unit, -1.0, device()).is_err());
     assert!(BoxBvh::build_periodic(&unit, [1.0, 2.0, 3.0], device()).is_err());
+}
+
+#[test]
+fn options_of_each_query() {
+    let mut random = Random::new(13);
+    let boxes: Vec<Aabb<f32, 3>> = boxes(&mut random, 500, 0.5);
+    let points: Vec<[f32; 3]> = boxes.iter().map(|own| own.lo).collect();
+    let odd = [0.0, -1.0, f64::NAN, 0.5, f64::INFINITY];
+    let wanted: Vec<Nearest> = (0..100)
+        .map(|i| Nearest::new([0, 1, 3, 70, 600][i % 5]).within(odd[i / 5 % 5]))
+        .enumerate()
+        .map(|(i, wanted)| if i % 3 == 0 { wanted.excluding_self() } else { wanted.excluding(i as u32 / 2) })
+        .collect();
+    for side in [None, Some(8.0)] {
+        let (theirs, ours) = match side {
+            Some(side) => (Bvh::build_periodic(&boxes, side), BoxBvh::build_periodic(&boxes, side, device())),
+            None => (Bvh::build(&boxes), BoxBvh::build(&boxes, device())),
+        };
+        let found = ours.unwrap().nearest_all_each(&boxes[..100], &wanted).unwrap().read().unwrap();
+        let expected = theirs.unwrap().nearest_all_each(&boxes[..100], &wanted).unwrap();
+        assert_eq!(found, expected, "boxes, side {side:?}");
+        let (theirs, ours) = match side {
+            Some(side) => (Bvh::build_periodic(&points, side), gpu::Bvh::build_periodic(&points, side, device())),
+            None => (Bvh::build(&points), gpu::Bvh::build(&points, device())),
+        };
+        let (theirs, ours) = (theirs.unwrap(), ours.unwrap());
+        let expected = theirs.nearest_all_each(&points[..100], &wanted).unwrap();
+        assert_eq!(ours.nearest_all_each(&points[..100], &wanted).unwrap().read().unwrap(), expected, "side {side:?}");
+        for (query, wanted) in wanted.iter().enumerate() {
+            let alone = match query % 3 {
+                0 => wanted.excluding(query as u32),
+                _ => *wanted,
+            };
+            assert_eq!(expected.of(query), theirs.nearest(points[query], alone), "query {query}");
+        }
+        let error = ours.nearest_all_each(&points, &wanted).unwrap_err();
+        assert_eq!(error.to_string(), theirs.nearest_all_each(&points, &wanted).unwrap_err().to_string());
+    }
 }

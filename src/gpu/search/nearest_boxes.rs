@@ -14,7 +14,7 @@ use cubecl::prelude::*;
 use crate::bvh::copied;
 use crate::error::Result;
 use crate::geometry::{Aabb, Bounded};
-use crate::gpu::buffer::{Buffer, THREADS_PER_BLOCK, blocks_for, end_phase};
+use crate::gpu::buffer::{THREADS_PER_BLOCK, blocks_for, end_phase};
 use crate::gpu::bvh::traverse::rope_walk::RopeWalk;
 use crate::gpu::bvh::traverse::spec::Tree;
 use crate::gpu::bvh::{BoxBvh, Coordinate};
@@ -24,7 +24,7 @@ use crate::gpu::search::nearest::{MAX_K_PER_SEARCH, Neighbors, insert};
 use crate::gpu::search::query_rows::{SortedRows, write_extent};
 use crate::gpu::search::shapes::tests::DistanceTest;
 use crate::gpu::search::shapes::walk::{SearchedTree, ShapeRows, ShapeRowsLaunch, StoredRows};
-use crate::search::nearest::{Excluded, Nearest};
+use crate::search::nearest::Nearest;
 
 /// The compile-time options of the kernel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -35,7 +35,8 @@ struct NearestSpec {
     /// `true` if the search fills a part of each row, and `false` for later parts.
     is_part: bool,
     is_first: bool,
-    excludes_self: bool,
+    /// `true` if the stored boxes are points, with one corner.
+    are_points: bool,
     /// The number of numbers of a stored shape; 0 for boxes.
     stored: usize,
     /// The type of the test of shapes. Cached kernels are identified by type names, and two types may have the same name.
@@ -45,20 +46,17 @@ struct NearestSpec {
 /// The queries of a search, and its limits.
 #[derive(CubeType, CubeLaunch)]
 struct NearestQueries {
-    /// The lower and the upper corner of each query, after 1, or 0 for a query without neighbours.
+    /// 1, or 0 for a query without neighbours; the lower and the upper corner; the squared radius; the number of
+    /// neighbours; and the index of the excluded primitive, or [`u32::MAX`].
     rows: Array<f64>,
     /// The index of each query in the caller's slice.
     queries: Array<u32>,
     /// The index of each stored box.
     order: Array<u32>,
-    /// The squared radius; negative if nothing is within.
-    radius2: Array<f64>,
     /// The number of queries.
     n: u32,
     /// The number of nodes.
     end: u32,
-    /// The index of the excluded box, or [`u32::MAX`].
-    excluded: u32,
 }
 
 /// The rows to fill.
@@ -90,20 +88,20 @@ impl<S: Coordinate, const D: usize> BoxBvh<S, D> {
     /// ```
     ///
     /// # Errors
-    /// - There are more than 2^32 - 1 neighbours, or numbers of queries (1 + 2 D for each), in total, or more than a
+    /// - There are more than 2^32 - 1 neighbours, or numbers of queries (4 + 2 D for each), in total, or more than a
     ///   buffer of the device can hold.
     /// - The device fails.
     ///
     /// # Cost
     /// For `k` above 64, another search for each further 64 neighbours. Memory: 12 `k` bytes per query; while it runs,
-    /// by the sizes of buffers, some 150 more per query in three dimensions.
+    /// by the sizes of buffers, some 200 more per query in three dimensions.
     pub fn nearest_all<T: Bounded<S, D>>(&self, queries: &[T], wanted: impl Into<Nearest>) -> Result<Neighbors> {
         let wanted = wanted.into();
         let boxes = copied(queries, Bounded::bounds);
         on!(self.device, client => {
             let found = Neighbors::unfilled(client, self.device, boxes.len(), wanted.k, self.len())?;
             if let Some(tree) = self.searched().filter(|_| found.indices.len() > 0) {
-                tree.fill_nearest::<_, OfBoxes>(client, None, &boxes, &wanted, &found)?;
+                tree.fill_nearest::<_, OfBoxes>(client, None, &boxes, Wanted::Same(wanted), &found)?;
                 end_phase(client, "nearest")?;
             }
             Ok(found)
@@ -119,15 +117,21 @@ impl<S: Coordinate, const D: usize> SearchedTree<'_, S, D> {
         client: &ComputeClient<R>,
         stored: Option<&StoredRows>,
         boxes: &[Aabb<S, D>],
-        wanted: &Nearest,
+        wanted: Wanted,
         found: &Neighbors,
     ) -> Result<()> {
-        let width = 1 + 2 * D;
-        let write = |at: usize, row: &mut [f64], _: &mut Vec<f64>| write_extent(self.space, &boxes[at], row);
+        let width = 4 + 2 * D;
+        let write = |at: usize, row: &mut [f64], _: &mut Vec<f64>| {
+            let (wanted, (corners, limits)) = (wanted.of(at), row.split_at_mut(1 + 2 * D));
+            write_extent(self.space, &boxes[at], corners);
+            if wanted.radius < 0.0 || wanted.radius.is_nan() {
+                corners[0] = 0.0;
+            }
+            let excluded = wanted.excluded_for(at as u32).unwrap_or(u32::MAX);
+            limits.copy_from_slice(&[wanted.radius * wanted.radius, wanted.k as f64, excluded.into()]);
+        };
         let sorted = SortedRows::new(client, self.space, boxes.len(), width, &write, &|at| Aabb::center(&boxes[at]))?;
         end_phase(client, "queries")?;
-        let radius2 = if wanted.radius >= 0.0 { wanted.radius * wanted.radius } else { -1.0 };
-        let radius2 = Buffer::from_slice(client, &[radius2]);
         // Without shapes, their numbers are not read.
         let (rows, extra) = stored.map_or((&sorted.extra, &sorted.extra), |stored| (&stored.rows, &stored.extra));
         for from in (0..found.k).step_by(MAX_K_PER_SEARCH) {
@@ -137,7 +141,7 @@ impl<S: Coordinate, const D: usize> SearchedTree<'_, S, D> {
                 k: found.k.min(MAX_K_PER_SEARCH),
                 is_part: found.k > MAX_K_PER_SEARCH,
                 is_first: from == 0,
-                excludes_self: wanted.excluded == Excluded::Own,
+                are_points: self.are_points,
                 stored: stored.map_or(0, |stored| stored.width),
                 test: TypeId::of::<T>(),
             };
@@ -151,10 +155,8 @@ impl<S: Coordinate, const D: usize> SearchedTree<'_, S, D> {
                     sorted.rows.arg(),
                     sorted.order.arg(),
                     self.order.arg(),
-                    radius2.arg(),
                     boxes.len() as u32,
                     self.nodes.end() as u32,
-                    if let Excluded::Index(index) = wanted.excluded { index } else { u32::MAX },
                 ),
                 FoundRowsLaunch::new(found.indices.arg(), found.distances2.arg(), from as u32, found.k as u32),
                 spec,
@@ -164,8 +166,27 @@ impl<S: Coordinate, const D: usize> SearchedTree<'_, S, D> {
     }
 }
 
-/// The test of a tree of boxes, whose distances are those of the boxes.
-struct OfBoxes;
+/// The options of queries.
+#[derive(Clone, Copy)]
+pub(in crate::gpu) enum Wanted<'a> {
+    /// The same for each query.
+    Same(Nearest),
+    /// Those of each query.
+    Each(&'a [Nearest]),
+}
+
+impl Wanted<'_> {
+    /// Returns the options of a query.
+    fn of(self, query: usize) -> Nearest {
+        match self {
+            Self::Same(wanted) => wanted,
+            Self::Each(wanted) => wanted[query],
+        }
+    }
+}
+
+/// The test of a tree of boxes or points, whose distances are those of the boxes.
+pub(in crate::gpu) struct OfBoxes;
 
 #[cube]
 impl DistanceTest for OfBoxes {
@@ -196,7 +217,7 @@ fn find_nearest<F: Float, T: DistanceTest>(
     let query = ABSOLUTE_POS;
     if (query as u32) < asked.n {
         let (d, k, periodic) = comptime!((spec.d, spec.k, spec.periodic));
-        let width = comptime!(1 + 2 * spec.d);
+        let width = comptime!(4 + 2 * spec.d);
         let mut own = Array::<f64>::new(comptime!(2 * spec.d));
         #[unroll]
         for at in 0..2 * d {
@@ -204,7 +225,12 @@ fn find_nearest<F: Float, T: DistanceTest>(
         }
         let index = asked.queries[query];
         let row = index as usize * found.width as usize + found.from as usize;
-        let mut radius2 = select(asked.rows[query * width] > f64::new(0.0), asked.radius2[0], f64::new(-1.0));
+        let limits = query * width + comptime!(1 + 2 * spec.d);
+        let mut radius2 = select(asked.rows[query * width] > f64::new(0.0), asked.rows[limits], f64::new(-1.0));
+        // The number of places of this search that the query does not use.
+        let wanted = u32::cast_from(min(asked.rows[limits + 1], f64::cast_from(found.width)));
+        let last_place = found.from + comptime!(k as u32);
+        let unused = select(wanted >= last_place, 0u32, min(last_place - wanted, comptime!(k as u32)));
         let mut last2 = f64::new(-1.0);
         let mut last_of = 0u32.runtime();
         if comptime!(!spec.is_first) {
@@ -213,16 +239,15 @@ fn find_nearest<F: Float, T: DistanceTest>(
             // If the previous search left a free place, no neighbours remain.
             radius2 = select(last_of == u32::MAX, f64::new(-1.0), radius2);
         }
-        let mut excluded = asked.excluded + 0;
-        if comptime!(spec.excludes_self) {
-            excluded = index;
-        }
+        let excluded = u32::cast_from(asked.rows[limits + 2]);
         let (distances2, indices) = (Array::<f64>::new(k), Array::<u32>::new(k));
         let mut heap = NearestHeap { distances2, indices, last2, last_of, excluded };
         #[unroll]
         for place in 0..k {
-            heap.distances2[place] = radius2;
-            heap.indices[place] = u32::MAX.runtime();
+            // Nothing is nearer than the entries of places that are not used, so these stay in front.
+            let is_used = comptime!(place as u32) >= unused;
+            heap.distances2[place] = select(is_used, radius2, f64::new(-1.0));
+            heap.indices[place] = select(is_used, u32::MAX, 0u32);
         }
 
         // The leaf at the end of a descent to the nearer child.
@@ -253,8 +278,11 @@ fn find_nearest<F: Float, T: DistanceTest>(
                 has_place = found.from + comptime!(place as u32) < found.width;
             }
             if has_place {
-                found.indices[row + place] = heap.indices[place];
-                found.distances2[row + place] = heap.distances2[place];
+                let own = comptime!(place as u32) + unused;
+                let is_used = own < comptime!(k as u32);
+                let from = select(is_used, own, 0u32) as usize;
+                found.indices[row + place] = select(is_used, heap.indices[from], u32::MAX);
+                found.distances2[row + place] = heap.distances2[from];
             }
         }
     }
@@ -289,7 +317,11 @@ fn push_leaf<F: Float, T: DistanceTest>(
         #[unroll]
         for axis in 0..d {
             primitive[axis] = tree.axes[axis * tree.stored as usize + at as usize];
-            primitive[d + axis] = tree.axes[(d + axis) * tree.stored as usize + at as usize];
+            if comptime!(spec.are_points) {
+                primitive[d + axis] = primitive[axis];
+            } else {
+                primitive[d + axis] = tree.axes[(d + axis) * tree.stored as usize + at as usize];
+            }
         }
         let index = order[at as usize];
         let to_box = exact_boxes_distance2::<F>(own, &primitive, &tree.exact_sides, d, comptime!(spec.periodic));

@@ -23,7 +23,7 @@ use crate::simd::{Isa, dispatch};
 
 precompiled! {
     /// Appends the nearest neighbours of a point by the caller's distances, nearest first, ties by index.
-    fn search_by = search_by_in(
+    pub(super) fn search_by = search_by_in(
         tree: same_ref &Bvh<S, D>, of: same_ref &Aabb<S, D>, options: keep &Nearest, excluded: keep Option<u32>, distance2: keep Distance2<'_>,
         found: keep &mut Vec<Neighbor>
     ) -> ()

@@ -14,6 +14,8 @@ mod approx_heap;
 mod bottom_up;
 mod by_distance;
 mod closest;
+mod each;
+pub(crate) mod errors;
 mod exact_heap;
 mod kth_distance;
 mod nearer_first;

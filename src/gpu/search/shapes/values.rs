@@ -16,6 +16,7 @@ use crate::gpu::device_vec::DeviceVec;
 use crate::gpu::primitives::gather::{Layout, gather};
 use crate::gpu::primitives::rounding::check_quotients;
 use crate::gpu::search::nearest::Neighbors;
+use crate::gpu::search::nearest_boxes::Wanted;
 use crate::gpu::search::query::Query;
 use crate::gpu::search::query_rows::{HostRows, check_rows};
 use crate::gpu::search::shapes::shape::{Distance, HitBy, Shape};
@@ -108,7 +109,7 @@ impl<T: Shape<S, D>, S: Coordinate, const D: usize> ValueBvh<T, S, D> {
     }
 
     /// Returns the tree as the argument of a walk, and the numbers of its values; `None` if it is empty.
-    pub(super) fn searched(&self) -> Option<(SearchedTree<'_, S, D>, &StoredRows)> {
+    pub(in crate::gpu) fn searched(&self) -> Option<(SearchedTree<'_, S, D>, &StoredRows)> {
         Some((self.boxes.searched()?, &self.stored))
     }
 
@@ -167,7 +168,7 @@ impl<T: Distance<S, D>, S: Coordinate, const D: usize> ValueBvh<T, S, D> {
     /// and a value whose distance is NaN is no neighbour.
     ///
     /// # Errors
-    /// - There are more than 2^32 - 1 neighbours, or numbers of queries (1 + 2 D for each), in total, or more than a
+    /// - There are more than 2^32 - 1 neighbours, or numbers of queries (4 + 2 D for each), in total, or more than a
     ///   buffer of the device can hold.
     /// - The device fails.
     ///
@@ -180,7 +181,7 @@ impl<T: Distance<S, D>, S: Coordinate, const D: usize> ValueBvh<T, S, D> {
             let found = Neighbors::unfilled(client, device, points.len(), wanted.k, self.len())?;
             if let Some((tree, stored)) = self.searched().filter(|_| found.indices.len() > 0) {
                 let boxes = copied(points, Bounded::bounds);
-                tree.fill_nearest::<_, T::Test>(client, Some(stored), &boxes, &wanted, &found)?;
+                tree.fill_nearest::<_, T::Test>(client, Some(stored), &boxes, Wanted::Same(wanted), &found)?;
                 end_phase(client, "nearest")?;
             }
             Ok(found)
