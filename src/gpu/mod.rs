@@ -53,17 +53,20 @@
 //!
 //! | on the CPU | on a device | what a device lacks |
 //! |---|---|---|
-//! | [`Bvh`](crate::Bvh) | [`Bvh`] of points, [`BoxBvh`] of boxes | `for_each_pair` without a [`Visitor`]; of boxes: neighbours, pairs within a radius, and visitors |
-//! | `query_all`, `count_all` | the same names, for [`Sphere`](crate::Sphere)s, [`Aabb`](crate::Aabb)s and points; [`Csr`], [`DeviceVec`] | user-defined queries; a single `query` |
+//! | [`Bvh`](crate::Bvh) | [`Bvh`] of points, [`BoxBvh`] of boxes, with `refit`, `rebuild` and `degradation`; [`TreeView`] and [`Bvh::call`] for user-defined kernels | of boxes: neighbours and pairs within a radius |
+//! | [`ValueBvh`](crate::ValueBvh), [`HitBy`](crate::geometry::HitBy), [`Distance`](crate::geometry::Distance), [`Crossed`](crate::geometry::Crossed) | [`ValueBvh`], [`HitBy`], [`Distance`], [`Crossed`]; user-defined types have a [`Shape`], [`HitTest`], [`DistanceTest`] or [`CrossingTest`] | `refit`; a single `query`, `nearest` or `crossings` |
+//! | `query_all`, `count_all`, [`Query`](crate::geometry::Query) | the same names for any shape; user-defined queries have a [`BoxTest`]; [`Csr`], [`DeviceVec`] | a single `query`; in a periodic box, queries other than spheres, boxes, points and rays |
+//! | `map_hits` | the same name: a [`HitMapper`] emits values | closures |
+//! | `crossings_all` | the same name, and [`Crossings::map`] with a [`CrossingMapper`] | |
 //! | `neighbors`, `half_neighbors`, `neighbors_within`, `count_neighbors`, `count_pairs` | the same names | |
 //! | `pairs`; `overlapping_pairs`, `overlapping_spheres` | the same names, the last two of a [`BoxBvh`]; [`Pairs`] | |
 //! | [`Csr::symmetric`](crate::Csr::symmetric) | the same name | |
 //! | `neighbors_into`, `count_neighbors_into` | the same names | |
-//! | `nearest_neighbors`, `nearest_all` | the same names; [`Neighbors`] | a single `nearest` |
+//! | `nearest_neighbors`, `nearest_all`, `nearest_all_each` | the same names; [`Neighbors`], and [`Neighbors::map`] with a [`NearestMapper`] | a single `nearest`; filters: a [`DistanceTest`] may return NaN |
 //! | `map_neighbors`, `map_neighbors_into` | the same names | closures: a [`NeighborMap`] is a type with a value for each point; neighbours are in the order of the tree |
-//! | `for_each_hit`, `for_each_pair` | the same names, and `for_each_neighbor` of all stored points | closures: a [`Visitor`] is a type with a value for each point |
+//! | `for_each_hit`, `for_each_pair` | the same names, and `for_each_neighbor` of all stored points; for boxes and shapes `map_hits` | closures: a [`Visitor`] is a type with a value for each point |
 //! | [`Mesh`](crate::Mesh) | [`Mesh`], built there or uploaded, and `refit`; [`Rays`], [`RayHits`], [`RayLists`], [`MeshNeighbors`] | a single ray or point; `k_hits`, `for_each_hit`; winding numbers |
-//! | [`Bvh::cast`](crate::Bvh::cast) | [`Solids`]: boxes and balls; [`CastHits`] | user-defined shapes |
+//! | [`Bvh::cast`](crate::Bvh::cast) | [`Solids`]: boxes and balls; [`CastHits`] | user-defined shapes: use `crossings_all` |
 //! | [`MovingLeastSquares`](crate::interpolate::MovingLeastSquares) | [`MovingLeastSquares`] | |
 //! | [`Interpolator`](crate::interpolate::Interpolator) | [`Interpolator`] | |
 //! | [`Sph`](crate::interpolate::Sph), [`InverseDistance`](crate::interpolate::InverseDistance) | [`Sph`], [`InverseDistance`] | |
