@@ -320,4 +320,13 @@ impl<T: Distance<S, D>, S: Scalar, const D: usize> ValueBvh<T, S, D> {
         self.bvh
             .nearest_all_by(points, options, |of, index| Some(self.values[index as usize].distance2_to(&points[of])))
     }
+
+    /// Finds the values nearest to each point, with options of its own for each, as [`Bvh::nearest_all_each`].
+    ///
+    /// # Errors
+    /// If the number of options differs from that of points.
+    pub fn nearest_all_each(&self, points: &[[S; D]], options: &[Nearest]) -> Result<Csr<Neighbor>> {
+        let distance2 = |of: usize, index: u32, _| self.values[index as usize].distance2_to(&points[of]);
+        self.bvh.nearest_each_by(points, options, distance2)
+    }
 }

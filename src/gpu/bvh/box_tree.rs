@@ -19,6 +19,7 @@ use crate::gpu::bvh::hierarchy::hierarchy;
 use crate::gpu::bvh::ropes::{Nodes, nodes};
 use crate::gpu::bvh::{Coordinate, Origin, SortedLeaves, TASK, host_axes, smallest, sort_points};
 use crate::gpu::device::{Device, on};
+use crate::gpu::device_vec::DeviceVec;
 use crate::gpu::errors;
 use crate::gpu::primitives::gather::{Layout, gather};
 use crate::gpu::primitives::rounding::check_distances;
@@ -127,7 +128,7 @@ impl<S: Coordinate, const D: usize> BoxBvh<S, D> {
                 let (corners, order) = (Buffer::new(client, 0), Buffer::new(client, 0));
                 return Ok(Self { device, space, nodes: None, corners, order, bounds, built: None, origin: Origin::Empty });
             }
-            let rows = Buffer::from_slice(client, placed.as_flattened().as_flattened());
+            let rows = DeviceVec::new(placed.as_flattened().as_flattened(), device)?.values;
             let centers = Buffer::<S>::new(client, n * D);
             find_centers::launch::<S, _>(
                 client,

@@ -218,7 +218,7 @@ impl<S: Coordinate, const D: usize> Points<S, D> {
             // The largest buffers of a build are the points, and the words for the sort, of which there are two
             // buffers.
             check_allocation(client, points.len() as u128 * (D * size_of::<S>()).max(8) as u128)?;
-            let values = Buffer::from_slice(client, placed.as_flattened());
+            let values = DeviceVec::new(placed.as_flattened(), device)?.values;
             Ok(Self { device, space, bounds, len: points.len(), smallest_nonzero, values })
         })
     }

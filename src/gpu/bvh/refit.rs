@@ -16,6 +16,7 @@ use crate::gpu::bvh::cost::Cost;
 use crate::gpu::bvh::ropes::Nodes;
 use crate::gpu::bvh::{BoxBvh, Bvh, Coordinate, Points};
 use crate::gpu::device::{check_same, on};
+use crate::gpu::device_vec::DeviceVec;
 use crate::gpu::errors;
 use crate::gpu::metric::Vec2;
 use crate::gpu::primitives::gather::{Layout, gather};
@@ -111,7 +112,7 @@ impl<S: Coordinate, const D: usize> BoxBvh<S, D> {
         let Some(nodes) = &self.nodes else { return Ok(()) };
         on!(self.device, client => {
             let built = self.built.clone().unwrap_or_else(|| Cost::of_built(client, nodes, &self.bounds));
-            let rows = Buffer::from_slice(client, placed.as_flattened().as_flattened());
+            let rows = DeviceVec::new(placed.as_flattened().as_flattened(), self.device)?.values;
             let corners = gather(client, &rows, &self.order, 2 * D, Layout::Columns);
             let (nodes, _) = refitted::<_, S, D>(client, nodes, &corners, self.len(), true);
             (self.nodes, self.corners, self.bounds, self.built) = (Some(nodes), corners, bounds, Some(built));

@@ -10,7 +10,7 @@ use crate::gpu::bvh::{BoxBvh, Coordinate};
 use crate::gpu::csr::Csr;
 use crate::gpu::device::on;
 use crate::gpu::device_vec::DeviceVec;
-use crate::gpu::search::query::Query;
+use crate::gpu::search::shapes::query::Query;
 use crate::gpu::search::shapes::walk::{AnyValue, SearchedTree};
 
 impl<S: Coordinate, const D: usize> BoxBvh<S, D> {
@@ -46,7 +46,7 @@ impl<S: Coordinate, const D: usize> BoxBvh<S, D> {
     ///
     /// # Errors
     /// - There are more than 2^32 - 1 entries in total, or more than a buffer of the device can hold.
-    /// - The queries have more than 2^32 - 1 numbers in total, or more than a buffer can hold. A sphere has D + 1, a box
+    /// - The queries have more than 2^32 - 1 numbers in total, or more than a buffer can hold. A sphere has D + 3, a box
     ///   or point 1 + 2 D, or 1 + 6 D in a periodic box; other queries have 1 + 2 D and [`Query::NUMBERS`].
     /// - The tree is periodic, and the queries are of another kind than those above.
     /// - The device fails, or it rounds quotients or roots differently from the CPU, which rays and other shapes need.

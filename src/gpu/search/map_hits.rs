@@ -18,12 +18,12 @@ use crate::gpu::csr::Csr;
 use crate::gpu::device::{Device, on};
 use crate::gpu::primitives::gather::{Layout, gather};
 use crate::gpu::search::emitter::Emitter;
-use crate::gpu::search::query::Query;
-use crate::gpu::search::range::SortedShapes;
+use crate::gpu::search::shapes::query::Query;
 use crate::gpu::search::shapes::shape::HitBy;
 use crate::gpu::search::shapes::tests::HitTest;
 use crate::gpu::search::shapes::walk::{AnyValue, SearchedTree, StoredRows};
 use crate::gpu::search::shapes::{Shape, ValueBvh};
+use crate::gpu::search::sorted_shapes::SortedShapes;
 use crate::gpu::search::visitor::one_each;
 
 /// A user-defined callback that emits any number of values for each hit and at the end, compiled into the walk.

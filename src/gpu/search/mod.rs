@@ -14,14 +14,12 @@ mod mesh;
 pub(super) mod nearest;
 mod nearest_each;
 pub(super) mod neighbors;
-pub(super) mod query;
 pub(super) mod query_points;
-mod query_rows;
-pub(super) mod nearest_boxes;
 mod own_radii;
 mod pairs;
 pub(super) mod range;
 pub(super) mod shapes;
+mod sorted_shapes;
 pub(super) mod visitor;
 
 pub use emitter::Emitter;
@@ -31,6 +29,7 @@ pub use map_neighbors::NeighborMap;
 pub use mesh::{CastHits, Mesh, MeshNeighbors, RayHits, RayLists, Rays, Solids};
 pub use nearest::Neighbors;
 pub use pairs::Pairs;
-pub use query::Query;
-pub use shapes::{BoxTest, Crossed, CrossingTest, Crossings, Distance, DistanceTest, HitBy, HitTest, Shape, ValueBvh};
+pub use shapes::{
+    BoxTest, Crossed, CrossingTest, Crossings, Distance, DistanceTest, HitBy, HitTest, Query, Shape, ValueBvh,
+};
 pub use visitor::Visitor;

@@ -11,7 +11,7 @@ use crate::gpu::buffer::end_phase;
 use crate::gpu::bvh::{BoxBvh, Bvh, Coordinate};
 use crate::gpu::device::on;
 use crate::gpu::search::nearest::Neighbors;
-use crate::gpu::search::nearest_boxes::{OfBoxes, Wanted};
+use crate::gpu::search::shapes::nearest::{OfBoxes, Wanted};
 use crate::gpu::search::shapes::{Distance, ValueBvh};
 use crate::search::nearest::Nearest;
 use crate::search::nearest::errors::check_options;

@@ -8,79 +8,19 @@
 use cubecl::prelude::*;
 
 use crate::error::Result;
-use crate::geometry::{FilteredRadius, Sphere};
 use crate::gpu::buffer::Buffer;
 use crate::gpu::bvh::ropes::Nodes;
 use crate::gpu::bvh::traverse::list::ListOutputLaunch;
-use crate::gpu::bvh::traverse::queries::WalkQueries;
 use crate::gpu::bvh::traverse::runs::RunBuffers;
 use crate::gpu::bvh::traverse::spec::TraversalMode;
 use crate::gpu::bvh::{Bvh, Coordinate};
 use crate::gpu::csr::Csr;
 use crate::gpu::device::on;
 use crate::gpu::device_vec::DeviceVec;
-use crate::gpu::primitives::gather::{Layout, gather};
-use crate::gpu::search::boxes::Boxes;
 use crate::gpu::search::neighbors::Count;
-use crate::gpu::search::query::Query;
-use crate::gpu::search::query_points::{QueryPoints, wrap_all};
+use crate::gpu::search::shapes::query::Query;
 use crate::gpu::search::shapes::walk::{AnyValue, SearchedTree};
-use crate::parallel::map;
-
-/// Queries per parallel task.
-const TASK: usize = 1 << 14;
-
-/// Balls on a device, sorted along the Morton curve.
-pub(in crate::gpu) struct SortedSpheres<S> {
-    /// The index of each ball in the caller's slice.
-    pub order: Buffer<u32>,
-    axes: Buffer<S>,
-    filters: Buffer<S>,
-    radius2: Buffer<f64>,
-}
-
-impl<S: Coordinate> SortedSpheres<S> {
-    pub fn new<R: Runtime, const D: usize>(
-        client: &ComputeClient<R>,
-        bvh: &Bvh<S, D>,
-        spheres: &[Sphere<S, D>],
-    ) -> Result<Self> {
-        let (n, space) = (spheres.len(), &bvh.space);
-        // A ball whose centre is not finite gets a negative radius, so that its position does not matter.
-        let (wrapped, bounds) = wrap_all(n, space, &|at| spheres[at].center);
-        let centers = map(n, TASK, &|at| wrapped[at].unwrap_or(bounds.lo));
-        let radii = map(n, TASK, &|at| {
-            let radius = if wrapped[at].is_some() { spheres[at].radius } else { -1.0 };
-            let filter = FilteredRadius::<S, D>::new(radius, space);
-            ([filter.certain_limit, filter.possible_limit], filter.radius2)
-        });
-        let (filters, radius2): (Vec<[S; 2]>, Vec<f64>) = radii.into_iter().unzip();
-
-        let centers = Buffer::from_slice(client, centers.as_flattened());
-        let QueryPoints { order, axes, .. } = QueryPoints::new(client, &centers, &bounds)?;
-        let filters = gather(client, &Buffer::from_slice(client, filters.as_flattened()), &order, 2, Layout::Rows);
-        let radius2 = gather(client, &Buffer::from_slice(client, &radius2), &order, 1, Layout::Rows);
-        Ok(Self { order, axes, filters, radius2 })
-    }
-
-    /// Returns the spheres as queries of a walk.
-    pub fn asked(&self) -> WalkQueries<S> {
-        WalkQueries {
-            axes: self.axes.clone(),
-            filters: self.filters.clone(),
-            radius2: self.radius2.clone(),
-            n: self.order.len(),
-            own_radii: true,
-            are_stored: false,
-        }
-    }
-}
-
-/// Queries on a device, sorted along the Morton curve.
-pub(in crate::gpu) enum SortedShapes<S> {
-    Balls(SortedSpheres<S>),
-    Boxes(Boxes<S>),
-}
+use crate::gpu::search::sorted_shapes::SortedShapes;
 
 impl<S: Coordinate, const D: usize> Bvh<S, D> {
     /// Lists the stored points in each ball or box, in the order of the queries.

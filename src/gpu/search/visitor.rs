@@ -21,7 +21,7 @@ use crate::gpu::errors;
 use crate::gpu::metric::distance2;
 use crate::gpu::primitives::bits::Bits;
 use crate::gpu::primitives::gather::{Layout, gather};
-use crate::gpu::search::range::SortedSpheres;
+use crate::gpu::search::sorted_shapes::SortedSpheres;
 
 /// A user-defined callback for the hits of queries, compiled into the walk.
 ///

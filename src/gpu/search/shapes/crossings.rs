@@ -19,10 +19,11 @@ use crate::gpu::device::on;
 use crate::gpu::device_vec::DeviceVec;
 use crate::gpu::search::hit_lists::{HitLists, HitListsLaunch, sort_list};
 use crate::gpu::search::neighbors::Count;
+use crate::gpu::search::shapes::rows::RAY_NUMBERS;
 use crate::gpu::search::shapes::shape::{Crossed, HitBy};
 use crate::gpu::search::shapes::tests::CrossingTest;
 use crate::gpu::search::shapes::values::ValueBvh;
-use crate::gpu::search::shapes::walk::{RAY_NUMBERS, ShapeRows, ShapeRowsLaunch};
+use crate::gpu::search::shapes::walk::{ShapeRows, ShapeRowsLaunch};
 use crate::search::Crossing;
 
 /// The shapes that each of many rays crosses, in order along the rays, on a device. Kernels may still be computing them.

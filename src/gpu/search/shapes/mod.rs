@@ -1,16 +1,20 @@
 //! Stored values of any type, and queries of any shape, on a device.
 //!
 //! ```text
-//! query, shape (rows of numbers) -> walk (tests) -> values -> crossings (rays)
+//! shape, query -> rows (numbers) -> walk, nearest (with tests) -> values -> crossings (rays)
 //! ```
 
 mod crossings;
+pub(in crate::gpu) mod nearest;
+pub(in crate::gpu) mod query;
+pub(in crate::gpu) mod rows;
 pub(in crate::gpu) mod shape;
 pub(in crate::gpu) mod tests;
 mod values;
 pub(in crate::gpu) mod walk;
 
 pub use crossings::Crossings;
+pub use query::Query;
 pub use shape::{Crossed, Distance, HitBy, Shape};
 pub use tests::{BoxTest, CrossingTest, DistanceTest, HitTest};
 pub use values::ValueBvh;

@@ -5,7 +5,6 @@ use crate::geometry::{
 };
 use crate::gpu::bvh::Coordinate;
 use crate::gpu::geometry::{CoreKind, SolidSpec, write_solid};
-use crate::gpu::search::query::SolidQuery;
 use crate::gpu::search::shapes::tests::{
     CrossingTest, DistanceTest, HitTest, RayTest, SolidNumbers, SolidTest, TestedAs,
 };
@@ -155,10 +154,6 @@ impl<S: Coordinate, const D: usize, G: Crossed<S, D>, V: Sync> Crossed<S, D> for
 
 impl<S: Coordinate, const D: usize, T: SolidNumbers + Shape<S, D>> Crossed<S, D> for T {
     type Crossing = RayTest<T>;
-}
-
-impl<S: Coordinate, const D: usize, T: SolidNumbers + Shape<S, D>, Q: SolidQuery<S, D>> HitBy<Q, S, D> for T {
-    type Test = Q::HitTest<T>;
 }
 
 /// Writes the numbers of a point, a box or a sphere: also those of a shape that is not a proper solid, because the

@@ -16,9 +16,9 @@ use crate::gpu::device_vec::DeviceVec;
 use crate::gpu::primitives::gather::{Layout, gather};
 use crate::gpu::primitives::rounding::check_quotients;
 use crate::gpu::search::nearest::Neighbors;
-use crate::gpu::search::nearest_boxes::Wanted;
-use crate::gpu::search::query::Query;
-use crate::gpu::search::query_rows::{HostRows, check_rows};
+use crate::gpu::search::shapes::nearest::Wanted;
+use crate::gpu::search::shapes::query::Query;
+use crate::gpu::search::shapes::rows::{HostRows, check_rows};
 use crate::gpu::search::shapes::shape::{Distance, HitBy, Shape};
 use crate::gpu::search::shapes::walk::{SearchedTree, StoredRows};
 use crate::search::nearest::Nearest;
@@ -67,7 +67,8 @@ impl<T: Shape<S, D>, S: Coordinate, const D: usize> ValueBvh<T, S, D> {
                 values[at].write(row, extra);
             });
             check_rows(client, extra.len(), 1)?;
-            let rows = gather(client, &Buffer::from_slice(client, &rows), &boxes.order, T::NUMBERS, Layout::Rows);
+            let rows = DeviceVec::new(&rows, device)?.values;
+            let rows = gather(client, &rows, &boxes.order, T::NUMBERS, Layout::Rows);
             let stored = StoredRows { rows, extra: Buffer::from_slice(client, &extra), width: T::NUMBERS };
             Ok(Self { values, boxes, stored })
         })

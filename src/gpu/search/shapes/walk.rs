@@ -10,7 +10,7 @@ use std::any::TypeId;
 use cubecl::prelude::*;
 
 use crate::error::Result;
-use crate::geometry::{Ray, Space};
+use crate::geometry::Space;
 use crate::gpu::buffer::{Buffer, THREADS_PER_BLOCK, blocks_for, end_phase};
 use crate::gpu::bvh::Coordinate;
 use crate::gpu::bvh::ropes::Nodes;
@@ -21,11 +21,11 @@ use crate::gpu::bvh::traverse::visitor::LeafVisitor;
 use crate::gpu::csr::Csr;
 use crate::gpu::device::Device;
 use crate::gpu::errors;
-use crate::gpu::metric::{corners, exact_boxes_distance2};
+use crate::gpu::metric::{corners, exact_boxes_distance2, min_distance2};
 use crate::gpu::primitives::rounding::{check_quotients, product};
 use crate::gpu::search::neighbors::Count;
-use crate::gpu::search::query::Query;
-use crate::gpu::search::query_rows::{RowShape, SortedRows};
+use crate::gpu::search::shapes::query::Query;
+use crate::gpu::search::shapes::rows::{RAY_NUMBERS, RowShape, SortedRows};
 use crate::gpu::search::shapes::tests::{BoxTest, HitTest};
 
 /// The compile-time options of the kernel.
@@ -141,7 +141,7 @@ impl<S: Coordinate, const D: usize> SearchedTree<'_, S, D> {
             }
         };
         let width = self.row_width::<Q>(for_shapes);
-        SortedRows::new(client, self.space, queries.len(), width, &write, &|at| queries[at].middle())
+        SortedRows::new(client, self.device, self.space, queries.len(), width, &write, &|at| queries[at].middle())
     }
 
     fn first_part<Q: Query<S, D>>(&self) -> usize {
@@ -248,12 +248,13 @@ fn walk_rows<F: Float, B: BoxTest, T: HitTest, V: LeafVisitor>(
             own[at] = queries.rows[from + at];
         }
         let numbers = (from + first) as u32;
+        let near = approximate::<F>(&own, spec);
         let state = V::start(input, output, query as u32);
         let mut primitive = Array::<F>::new(comptime!(2 * spec.d));
         let mut walk = RopeWalk::new(0u32.runtime(), end);
         while walk.goes_on() && V::is_open(&state, input) {
             let node = walk.node(&tree.links);
-            let is_met = meets::<F>(&own, &corners::<F>(&tree.bounds, node.at, d), &tree.exact_sides, spec);
+            let is_met = may_meet::<F>(&own, &near, &corners::<F>(&tree.bounds, node.at, d), tree, spec);
             if is_met && node.is_leaf {
                 for at in node.first..tree.links[node.rope as usize][1] {
                     #[unroll]
@@ -265,7 +266,12 @@ fn walk_rows<F: Float, B: BoxTest, T: HitTest, V: LeafVisitor>(
                             primitive[d + k] = tree.axes[(d + k) * tree.stored as usize + at as usize];
                         }
                     }
-                    let mut is_hit = V::is_open(&state, input) && meets::<F>(&own, &primitive, &tree.exact_sides, spec);
+                    let mut is_hit = V::is_open(&state, input) && may_meet::<F>(&own, &near, &primitive, tree, spec);
+                    if comptime!(spec.is_filtered()) {
+                        if is_hit {
+                            is_hit = meets::<F>(&own, &primitive, &tree.exact_sides, spec);
+                        }
+                    }
                     if comptime!(spec.shape == RowShape::Extent) {
                         if is_hit {
                             let mut own_box = Array::<f64>::new(comptime!(2 * spec.d));
@@ -306,10 +312,113 @@ impl RowSpec {
         self.shape.width(self.d, self.periodic)
     }
 
+    /// Returns `true` if boxes have several images along each axis.
+    fn has_images(self) -> bool {
+        self.shape == RowShape::Box && self.periodic
+    }
+
+    /// Returns `true` if [`may_meet`] is not exact.
+    fn is_filtered(self) -> bool {
+        matches!(self.shape, RowShape::Sphere | RowShape::Ray)
+    }
+
     /// The number of numbers with which boxes are tested.
     fn read(self) -> usize {
         if self.shape == RowShape::Ray { self.width } else { self.first() }
     }
+}
+
+/// Returns the numbers of a row that [`may_meet`] compares with boxes, in the type of the tree.
+#[cube]
+fn approximate<F: Float>(row: &Array<f64>, #[comptime] spec: RowSpec) -> Array<F> {
+    let d = comptime!(spec.d);
+    let mut near = Array::<F>::new(comptime!(2 * spec.d + 3));
+    if comptime!(spec.shape == RowShape::Sphere) {
+        #[unroll]
+        for k in 0..d {
+            near[k] = F::cast_from(row[k]);
+        }
+        near[d] = F::cast_from(row[d + 2]);
+    } else if comptime!(spec.shape == RowShape::Ray) {
+        let (origin, direction) = (comptime!(RAY_NUMBERS), comptime!(RAY_NUMBERS + d));
+        let zero = F::new(0.0);
+        let (from, to) = (F::cast_from(row[direction + d]), F::cast_from(row[direction + d + 1]));
+        // Rounded outwards.
+        near[2 * d] = from - from.abs() * F::new(WIDER) - F::new(f32::MIN_POSITIVE);
+        near[2 * d + 1] = to + to.abs() * F::new(WIDER) + F::new(f32::MIN_POSITIVE);
+        let mut is_regular = near[2 * d] <= F::new(f32::MAX) && near[2 * d + 1] >= F::new(f32::MIN);
+        #[unroll]
+        for k in 0..d {
+            near[k] = F::cast_from(row[origin + k]);
+            let along = F::cast_from(row[direction + k]);
+            near[d + k] = select(along == zero, zero, F::new(1.0) / along);
+            let size = near[d + k].abs();
+            is_regular =
+                is_regular && (along == zero || (size >= F::new(f32::MIN_POSITIVE) && size <= F::new(f32::MAX)));
+        }
+        // Other rays enter all nodes.
+        near[2 * d + 2] = select(is_regular, F::new(1.0), zero);
+    } else if comptime!(!spec.has_images()) {
+        #[unroll]
+        for k in 0..d {
+            near[k] = F::cast_from(row[comptime!(1 + 2 * k)]);
+            near[d + k] = F::cast_from(row[comptime!(2 + 2 * k)]);
+        }
+    }
+    near
+}
+
+/// Returns `true` if the first part of a row may meet the box between `corners`: if it meets a box inside, and in other
+/// cases only by rounding in the type of the tree. For boxes the result is exact.
+#[cube]
+fn may_meet<F: Float>(
+    row: &Array<f64>,
+    near: &Array<F>,
+    corners: &Array<F>,
+    tree: &Tree<F>,
+    #[comptime] spec: RowSpec,
+) -> bool {
+    let d = comptime!(spec.d);
+    if comptime!(spec.shape == RowShape::Sphere) {
+        min_distance2::<F>(corners, near, &tree.sides, d, comptime!(spec.periodic)) <= near[d]
+    } else if comptime!(spec.shape == RowShape::Ray) {
+        ray_may_meet::<F>(row, near, corners, d)
+    } else if comptime!(spec.has_images()) {
+        box_meets::<F>(row, corners, &tree.exact_sides, spec)
+    } else {
+        let mut all = row[0] > f64::new(0.0);
+        #[unroll]
+        for k in 0..d {
+            all = all && near[k] <= corners[d + k] && corners[k] <= near[d + k];
+        }
+        all
+    }
+}
+
+/// Returns `true` unless a ray certainly misses the box. The steps are those of [`ray_meets`] in the type of the tree,
+/// with wider errors.
+#[cube]
+fn ray_may_meet<F: Float>(row: &Array<f64>, near: &Array<F>, corners: &Array<F>, #[comptime] d: usize) -> bool {
+    let (zero, wider, least) = (F::new(0.0), F::new(WIDER), F::new(f32::MIN_POSITIVE));
+    let mut enter = near[2 * d] + zero;
+    let mut leave = near[2 * d + 1] + zero;
+    let mut all = true.runtime();
+    #[unroll]
+    for k in 0..d {
+        let (from, inverse) = (near[k], near[d + k]);
+        if inverse == zero {
+            all = all && (corners[k] <= from && from <= corners[d + k]);
+        } else {
+            let (a, b) = ((corners[k] - from) * inverse, (corners[d + k] - from) * inverse);
+            let (first, last) = (a.min(b), a.max(b));
+            // A difference of infinities is NaN, which changes nothing.
+            let later = first - first.abs() * wider - least;
+            let earlier = last + last.abs() * wider + least;
+            enter = select(later > enter, later, enter);
+            leave = select(earlier < leave, earlier, leave);
+        }
+    }
+    row[0] > f64::new(0.0) && (near[2 * d + 2] == zero || (all && enter <= leave))
 }
 
 /// Returns `true` if the first part of a row meets the box between `corners`, as
@@ -398,12 +507,6 @@ fn ray_meets<F: Float>(row: &Array<f64>, corners: &Array<F>, #[comptime] d: usiz
     all && enter <= leave
 }
 
-/// Writes the first part of the row of a ray: 1, or 0 for a ray without points, and the factors and the summand by which
-/// quotients are rounded outwards.
-pub(in crate::gpu) fn write_ray<S: Coordinate, const D: usize>(own: &Ray<S, D>, row: &mut [f64]) {
-    let error = 4.0 * f64::EPSILON;
-    row.copy_from_slice(&[f64::from(u8::from(own.is_proper())), 1.0 - error, 1.0 + error, f64::MIN_POSITIVE]);
-}
-
-/// The length of the first part of the row of a ray.
-pub(in crate::gpu) const RAY_NUMBERS: usize = 4;
+/// More than the relative rounding errors of the parameters at which a ray meets planes: a difference, a reciprocal and
+/// a product in `f32`.
+const WIDER: f32 = 8.0 * f32::EPSILON;

@@ -1,8 +1,8 @@
 //! Queries of a tree as rows of numbers.
 //!
-//! In: queries. Out: a row of `f64` for each, sorted along the Morton curve. `shapes::walk` and `nearest_boxes` compare
-//! the first part of a row with boxes; the tests of `shapes` read the rest.
-//! Cost: in the first part, D + 1 numbers per sphere; per box 1 + 2 D, or 1 + 6 D for the images that may meet a
+//! In: queries. Out: a row of `f64` for each, sorted along the Morton curve. `walk` and `nearest` compare
+//! the first part of a row with boxes; the tests of shapes read the rest.
+//! Cost: in the first part, D + 3 numbers per sphere; per box 1 + 2 D, or 1 + 6 D for the images that may meet a
 //! periodic box; 4 per ray.
 
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -10,13 +10,14 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use cubecl::prelude::*;
 
 use crate::error::Result;
-use crate::geometry::{Aabb, Space, Sphere};
+use crate::geometry::{Aabb, FilteredRadius, Ray, Space, Sphere};
 use crate::gpu::buffer::{Buffer, check_allocation};
 use crate::gpu::bvh::Coordinate;
+use crate::gpu::device::Device;
+use crate::gpu::device_vec::DeviceVec;
 use crate::gpu::errors;
 use crate::gpu::primitives::gather::{Layout, gather};
 use crate::gpu::search::query_points::{QueryPoints, wrap_all};
-use crate::gpu::search::shapes::walk::RAY_NUMBERS;
 use crate::parallel::{fill, map};
 
 /// Queries per parallel task.
@@ -25,12 +26,13 @@ const TASK: usize = 1 << 14;
 /// The shape of queries, which determines the first part of their rows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(in crate::gpu) enum RowShape {
-    /// The centre and the squared radius, or -1 for an empty sphere.
+    /// The centre and the squared radius, or -1 for an empty sphere; then the squared distances in the type of the tree
+    /// that are certainly within, and possibly ([`FilteredRadius`]).
     Sphere,
     /// 1, or 0 for an empty box. Then the ends of its intervals, axis by axis: one in open space, three images in a
     /// periodic box.
     Box,
-    /// Numbers that [`write_ray`](crate::gpu::search::shapes::walk::write_ray) writes. The rest of the row is the ray.
+    /// Numbers that [`write_ray`] writes. The rest of the row is the ray.
     Ray,
     /// As for a box in open space: the box around any other query.
     Extent,
@@ -40,7 +42,7 @@ impl RowShape {
     /// The number of numbers in `d` dimensions.
     pub fn width(self, d: usize, periodic: bool) -> usize {
         match self {
-            Self::Sphere => d + 1,
+            Self::Sphere => d + 3,
             Self::Box => 1 + 2 * d * if periodic { 3 } else { 1 },
             Self::Ray => RAY_NUMBERS,
             Self::Extent => 1 + 2 * d,
@@ -55,8 +57,20 @@ pub(super) fn write_sphere<S: Coordinate, const D: usize>(space: &Space<D>, own:
     for (to, x) in row.iter_mut().zip(center) {
         *to = if is_proper { x.into() } else { 0.0 };
     }
-    row[D] = if is_proper { own.radius * own.radius } else { -1.0 };
+    let filter = FilteredRadius::<S, D>::new(if is_proper { own.radius } else { -1.0 }, space);
+    let limits = [filter.radius2, filter.certain_limit.into(), filter.possible_limit.into()];
+    row[D..].copy_from_slice(&limits);
 }
+
+/// Writes the first part of the row of a ray: 1, or 0 for a ray without points, and the factors and the summand by which
+/// quotients are rounded outwards.
+pub(in crate::gpu) fn write_ray<S: Coordinate, const D: usize>(own: &Ray<S, D>, row: &mut [f64]) {
+    let error = 4.0 * f64::EPSILON;
+    row.copy_from_slice(&[f64::from(u8::from(own.is_proper())), 1.0 - error, 1.0 + error, f64::MIN_POSITIVE]);
+}
+
+/// The length of the first part of the row of a ray.
+pub(in crate::gpu) const RAY_NUMBERS: usize = 4;
 
 /// Writes the row of a box.
 pub(super) fn write_box<S: Coordinate, const D: usize>(space: &Space<D>, own: &Aabb<S, D>, row: &mut [f64]) {
@@ -146,6 +160,7 @@ impl SortedRows {
     /// Errors: more numbers than kernels can index, or than a buffer of the device can hold.
     pub fn new<R: Runtime, S: Coordinate, const D: usize>(
         client: &ComputeClient<R>,
+        device: Device,
         space: &Space<D>,
         n: usize,
         width: usize,
@@ -159,9 +174,9 @@ impl SortedRows {
         let (middles, bounds) = wrap_all(n, space, middle);
         let bounds = if bounds == Aabb::EMPTY { Aabb::point([S::ZERO; D]) } else { bounds };
         let middles = map(n, TASK, &|at| middles[at].unwrap_or(bounds.lo));
-        let middles = Buffer::from_slice(client, middles.as_flattened());
+        let middles = DeviceVec::new(middles.as_flattened(), device)?.values;
         let order = QueryPoints::new(client, &middles, &bounds)?.order;
-        let rows = gather(client, &Buffer::from_slice(client, &rows), &order, width, Layout::Rows);
+        let rows = gather(client, &DeviceVec::new(&rows, device)?.values, &order, width, Layout::Rows);
         Ok(Self { order, rows, extra: Buffer::from_slice(client, &extra) })
     }
 }

@@ -8,11 +8,10 @@ use crate::geometry::{
 };
 use crate::gpu::bvh::{Bvh, Coordinate};
 use crate::gpu::search::boxes::Boxes;
-use crate::gpu::search::query_rows::{RowShape, write_box, write_sphere};
-use crate::gpu::search::range::{SortedShapes, SortedSpheres};
-use crate::gpu::search::shapes::shape::Shape;
+use crate::gpu::search::shapes::rows::{RowShape, write_box, write_ray, write_sphere};
+use crate::gpu::search::shapes::shape::{HitBy, Shape};
 use crate::gpu::search::shapes::tests::{BoxTest, HitTest, RayTest, SolidNumbers, SolidPair, SolidTest};
-use crate::gpu::search::shapes::walk::write_ray;
+use crate::gpu::search::sorted_shapes::{SortedShapes, SortedSpheres};
 
 /// A shape for batched queries of a tree on a device: the GPU counterpart of [`crate::geometry::Query`].
 ///
@@ -117,6 +116,10 @@ pub trait Query<S: Coordinate, const D: usize>: Sync {
 pub trait SolidQuery<S: Coordinate, const D: usize>: Query<S, D> {
     /// The test of a stored shape.
     type HitTest<T: SolidNumbers>: HitTest;
+}
+
+impl<S: Coordinate, const D: usize, T: SolidNumbers + Shape<S, D>, Q: SolidQuery<S, D>> HitBy<Q, S, D> for T {
+    type Test = Q::HitTest<T>;
 }
 
 impl<S: Coordinate, const D: usize> Query<S, D> for Sphere<S, D> {

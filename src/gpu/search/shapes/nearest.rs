@@ -19,9 +19,9 @@ use crate::gpu::bvh::traverse::rope_walk::RopeWalk;
 use crate::gpu::bvh::traverse::spec::Tree;
 use crate::gpu::bvh::{BoxBvh, Coordinate};
 use crate::gpu::device::on;
-use crate::gpu::metric::{corners, exact_boxes_distance2};
+use crate::gpu::metric::{boxes_distance2, corners, exact_boxes_distance2};
 use crate::gpu::search::nearest::{MAX_K_PER_SEARCH, Neighbors, insert};
-use crate::gpu::search::query_rows::{SortedRows, write_extent};
+use crate::gpu::search::shapes::rows::{SortedRows, write_extent};
 use crate::gpu::search::shapes::tests::DistanceTest;
 use crate::gpu::search::shapes::walk::{SearchedTree, ShapeRows, ShapeRowsLaunch, StoredRows};
 use crate::search::nearest::Nearest;
@@ -42,6 +42,12 @@ struct NearestSpec {
     /// The type of the test of shapes. Cached kernels are identified by type names, and two types may have the same name.
     test: TypeId,
 }
+
+/// The range of squares in the type of the tree that have not lost their digits and have not overflowed.
+const SMALLEST_SQUARE: f32 = 1e-30;
+const LARGEST_SQUARE: f32 = 1e38;
+/// Less than 1 by more than the relative rounding errors of a squared distance in `f32`, with up to ten dimensions.
+const LESS: f32 = 1.0 - 16.0 * f32::EPSILON;
 
 /// The queries of a search, and its limits.
 #[derive(CubeType, CubeLaunch)]
@@ -130,7 +136,9 @@ impl<S: Coordinate, const D: usize> SearchedTree<'_, S, D> {
             let excluded = wanted.excluded_for(at as u32).unwrap_or(u32::MAX);
             limits.copy_from_slice(&[wanted.radius * wanted.radius, wanted.k as f64, excluded.into()]);
         };
-        let sorted = SortedRows::new(client, self.space, boxes.len(), width, &write, &|at| Aabb::center(&boxes[at]))?;
+        let sorted = SortedRows::new(client, self.device, self.space, boxes.len(), width, &write, &|at| {
+            Aabb::center(&boxes[at])
+        })?;
         end_phase(client, "queries")?;
         // Without shapes, their numbers are not read.
         let (rows, extra) = stored.map_or((&sorted.extra, &sorted.extra), |stored| (&stored.rows, &stored.extra));
@@ -216,12 +224,15 @@ fn find_nearest<F: Float, T: DistanceTest>(
 ) {
     let query = ABSOLUTE_POS;
     if (query as u32) < asked.n {
-        let (d, k, periodic) = comptime!((spec.d, spec.k, spec.periodic));
+        let (d, k) = comptime!((spec.d, spec.k));
         let width = comptime!(4 + 2 * spec.d);
         let mut own = Array::<f64>::new(comptime!(2 * spec.d));
+        // The corners are numbers of the type of the tree.
+        let mut near = Array::<F>::new(comptime!(2 * spec.d));
         #[unroll]
         for at in 0..2 * d {
             own[at] = asked.rows[query * width + 1 + at];
+            near[at] = F::cast_from(own[at]);
         }
         let index = asked.queries[query];
         let row = index as usize * found.width as usize + found.from as usize;
@@ -256,20 +267,21 @@ fn find_nearest<F: Float, T: DistanceTest>(
         while tree.links[way[0] as usize][0] != way[0] + 1 {
             let left = way[0] + 1;
             let right = tree.links[left as usize][0];
-            let of_left = node_distance2::<F>(tree, left, &own, d, periodic);
-            let of_right = node_distance2::<F>(tree, right, &own, d, periodic);
+            let of_left = lower_distance2::<F>(tree, &corners::<F>(&tree.bounds, left, d), &own, &near, spec);
+            let of_right = lower_distance2::<F>(tree, &corners::<F>(&tree.bounds, right, d), &own, &near, spec);
             way[0] = select(of_left <= of_right, left, right);
         }
         let first_leaf = way[0];
-        push_leaf::<F, T>(&mut heap, tree, stored, &asked.order, first_leaf, &own, spec);
+        push_leaf::<F, T>(&mut heap, tree, stored, &asked.order, first_leaf, &own, &near, spec);
         let mut walk = RopeWalk::new(0u32.runtime(), asked.end);
         while walk.goes_on() {
             let node = walk.node(&tree.links);
-            let near = node_distance2::<F>(tree, node.at, &own, d, periodic) <= heap.distances2[comptime!(k - 1)];
-            if near && node.is_leaf && node.at != first_leaf {
-                push_leaf::<F, T>(&mut heap, tree, stored, &asked.order, node.at, &own, spec);
+            let bound = lower_distance2::<F>(tree, &corners::<F>(&tree.bounds, node.at, d), &own, &near, spec);
+            let is_near = bound <= heap.distances2[comptime!(k - 1)];
+            if is_near && node.is_leaf && node.at != first_leaf {
+                push_leaf::<F, T>(&mut heap, tree, stored, &asked.order, node.at, &own, &near, spec);
             }
-            walk.step(&node, near);
+            walk.step(&node, is_near);
         }
         #[unroll]
         for place in 0..k {
@@ -288,20 +300,30 @@ fn find_nearest<F: Float, T: DistanceTest>(
     }
 }
 
-/// The squared distance of a query and the box of a node, which is at most that of the boxes inside.
+/// A lower bound of the squared distance of a query and a box, which is at most that of the boxes inside. In open space
+/// it is computed in the type of the tree.
 #[cube]
-fn node_distance2<F: Float>(
+fn lower_distance2<F: Float>(
     tree: &Tree<F>,
-    node: u32,
+    corners: &Array<F>,
     own: &Array<f64>,
-    #[comptime] d: usize,
-    #[comptime] periodic: bool,
+    near: &Array<F>,
+    #[comptime] spec: NearestSpec,
 ) -> f64 {
-    exact_boxes_distance2::<F>(own, &corners::<F>(&tree.bounds, node, d), &tree.exact_sides, d, periodic)
+    let d = comptime!(spec.d);
+    if comptime!(spec.periodic) {
+        exact_boxes_distance2::<F>(own, corners, &tree.exact_sides, d, true)
+    } else {
+        let distance2 = boxes_distance2::<F>(near, corners, &tree.sides, d, false);
+        // Smaller squares may have lost all their digits, larger ones may have overflowed.
+        let kept = distance2.min(F::new(LARGEST_SQUARE));
+        f64::cast_from(select(kept < F::new(SMALLEST_SQUARE), F::new(0.0), kept)) * f64::new(LESS)
+    }
 }
 
 /// Inserts the primitives of a leaf that are near enough.
 #[cube]
+#[allow(clippy::too_many_arguments)]
 fn push_leaf<F: Float, T: DistanceTest>(
     heap: &mut NearestHeap,
     tree: &Tree<F>,
@@ -309,6 +331,7 @@ fn push_leaf<F: Float, T: DistanceTest>(
     order: &Array<u32>,
     leaf: u32,
     own: &Array<f64>,
+    near: &Array<F>,
     #[comptime] spec: NearestSpec,
 ) {
     let (d, k) = comptime!((spec.d, spec.k));
@@ -324,9 +347,14 @@ fn push_leaf<F: Float, T: DistanceTest>(
             }
         }
         let index = order[at as usize];
-        let to_box = exact_boxes_distance2::<F>(own, &primitive, &tree.exact_sides, d, comptime!(spec.periodic));
+        let last2 = heap.distances2[comptime!(k - 1)];
+        let mut to_box = f64::new(0.0);
+        let mut is_near = index != heap.excluded && lower_distance2::<F>(tree, &primitive, own, near, spec) <= last2;
+        if is_near {
+            to_box = exact_boxes_distance2::<F>(own, &primitive, &tree.exact_sides, d, comptime!(spec.periodic));
+            is_near = to_box <= last2;
+        }
         let mut d2 = to_box + f64::new(0.0);
-        let mut is_near = index != heap.excluded && d2 <= heap.distances2[comptime!(k - 1)];
         if comptime!(spec.stored > 0) {
             if is_near {
                 // The first `d` numbers of the query are the point.
