@@ -2,7 +2,7 @@
 //! early.
 //!
 //! `cargo run --release --features vulkan --example heaviest_neighbor`. It needs any GPU, or a Vulkan driver for the
-//! CPU.
+//! CPU. `--features cuda` is for NVIDIA's GPUs.
 
 use ropewalk::gpu::{Bvh, Device, Visitor, cubecl};
 
