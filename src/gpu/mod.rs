@@ -7,6 +7,7 @@
 //!          -> connect -> labels -> dbscan, fof -> halos -> centers
 //!          -> hop -> halos
 //!          -> mst -> cut, dendrogram -> hdbscan
+//! points -> reference -> BruteForce
 //! sources, targets -> nearest -> interpolate
 //! vertices, faces -> search::mesh::build -> Mesh
 //! Mesh, boxes, balls -> search::mesh (rays, nearest triangles)
@@ -64,6 +65,7 @@
 //! | `for_each_hit`, `for_each_pair` | the same names, and `for_each_neighbor` of all stored points | closures: a [`Visitor`] is a type with a value for each point |
 //! | [`Mesh`](crate::Mesh) | [`Mesh`], built there or uploaded, and `refit`; [`Rays`], [`RayHits`], [`RayLists`], [`MeshNeighbors`] | a single ray or point; `k_hits`, `for_each_hit`; winding numbers |
 //! | [`Bvh::cast`](crate::Bvh::cast) | [`Solids`]: boxes and balls; [`CastHits`] | user-defined shapes |
+//! | `reference::BruteForce` (feature `reference`) | [`BruteForce`] of points; lists in ascending order | queries other than spheres, boxes and points; `for_each_hit`, `for_each_pair`; a single `query` or `nearest` |
 //! | [`MovingLeastSquares`](crate::interpolate::MovingLeastSquares) | [`MovingLeastSquares`] | |
 //! | [`Interpolator`](crate::interpolate::Interpolator) | [`Interpolator`] | |
 //! | [`Sph`](crate::interpolate::Sph), [`InverseDistance`](crate::interpolate::InverseDistance) | [`Sph`], [`InverseDistance`] | |
@@ -110,6 +112,7 @@ mod interpolate;
 mod kernel_cache;
 mod metric;
 mod primitives;
+mod reference;
 mod search;
 mod warp_choice;
 
@@ -132,6 +135,7 @@ pub use halo::CenterFinder;
 #[cfg(feature = "cuda")]
 pub use interop::CudaMemory;
 pub use interpolate::{Interpolator, InverseDistance, MovingLeastSquares, Sph};
+pub use reference::{BruteForce, RangeQuery};
 pub use search::{
     BoxTest, CastHits, Crossed, CrossingMapper, CrossingTest, Crossings, Distance, DistanceTest, Emitter, HitBy,
     HitMapper, HitTest, Mesh, MeshNeighbors, NearestMapper, NeighborMap, Neighbors, Pairs, Query, RayHits, RayLists,

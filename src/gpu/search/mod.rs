@@ -2,7 +2,7 @@
 
 mod box_pairs;
 mod box_queries;
-mod boxes;
+pub(super) mod boxes;
 mod emitter;
 mod hit_lists;
 #[cfg(feature = "distributed")]
@@ -15,7 +15,7 @@ pub(super) mod nearest;
 pub(super) mod neighbors;
 pub(super) mod query;
 pub(super) mod query_points;
-mod query_rows;
+pub(super) mod query_rows;
 mod nearest_boxes;
 mod own_radii;
 mod pairs;
