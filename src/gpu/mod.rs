@@ -38,6 +38,9 @@
 //! Vulkan drivers whose distances differ from the CPU's are rejected, such as NVIDIA's, which fuses products with
 //! sums.
 //!
+//! `hip` is for AMD's GPUs, with ROCm, and is experimental: it was compiled, but no AMD GPU was available to run it. If
+//! ROCm's compiler rounds differently from the CPU, devices are rejected in the same way.
+//!
 //! **Units.** Choose units in which radii and distances of `f32` points are between 1e-15 and 1e15. Squares of others leave
 //! the range of `f32`, so nearly every pair of points is compared in `f64`. Results are right, but the time can grow with
 //! the square of the number of points. [`Points::exceed_f32`] finds such points, and [`Points::widened`] makes them
