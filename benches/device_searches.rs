@@ -5,7 +5,8 @@
 //!
 //! The points are copies of a snapshot (Gadget-2, format 1, `f32`) side by side, `COPIES` along each axis, or `N`
 //! uniform points in the unit cube. They are shuffled. Operations: build, count, pairs, lists, nearestK, fof,
-//! dbscan (10 samples), tree (spanning tree), hop. With `periodic`, searches that follow it are in a periodic box.
+//! dbscan (10 samples), tree (spanning tree), hop; brute_count, brute_lists and brute_nearestK without a tree. With
+//! `periodic`, searches that follow it are in a periodic box.
 //! Results of up to five million points are read and hashed; `ropewalk bench` compares such results with the CPU.
 
 use std::error::Error;
@@ -13,7 +14,7 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use std::time::Instant;
 
 use ropewalk::gpu::cubecl::prelude::CubeElement;
-use ropewalk::gpu::{Bvh, Dbscan, Device, Fof, Hop, MinimumSpanningTree, Points};
+use ropewalk::gpu::{BruteForce, Bvh, Csr, Dbscan, Device, Fof, Hop, MinimumSpanningTree, Neighbors, Points};
 
 type Result<T> = std::result::Result<T, Box<dyn Error>>;
 /// Reads the result of an operation.
@@ -54,13 +55,13 @@ fn main() -> Result<()> {
 /// Times an operation, and prints a hash of its result.
 fn measure(operation: &str, bvh: &Bvh<f32, 3>, points: &Points<f32, 3>, radius: f64) -> Result<()> {
     // Each waits for the device, and returns a function that reads the result as bytes.
+    let brute_force = BruteForce::from_points(points)?;
     let run = || -> Result<Reader> {
         if let Some(k) = operation.strip_prefix("nearest") {
-            let found = bvh.nearest_neighbors(k.parse::<usize>()?)?;
-            found.wait()?;
-            return Ok(Box::new(move || {
-                Ok([bytes(&found.indices().read()?), bytes(&found.distances2().read()?)].concat())
-            }));
+            return neighbors_reader(bvh.nearest_neighbors(k.parse::<usize>()?)?);
+        }
+        if let Some(k) = operation.strip_prefix("brute_nearest") {
+            return neighbors_reader(brute_force.nearest_neighbors(k.parse::<usize>()?)?);
         }
         Ok(match operation {
             "build" => {
@@ -73,15 +74,17 @@ fn measure(operation: &str, bvh: &Bvh<f32, 3>, points: &Points<f32, 3>, radius: 
                 counts.wait()?;
                 Box::new(move || Ok(bytes(&counts.read()?)))
             }
+            "brute_count" => {
+                let counts = brute_force.count_neighbors(radius)?;
+                counts.wait()?;
+                Box::new(move || Ok(bytes(&counts.read()?)))
+            }
             "pairs" => {
                 let pairs = bvh.count_pairs(radius)?;
                 Box::new(move || Ok(bytes(&[pairs])))
             }
-            "lists" => {
-                let lists = bvh.neighbors(radius)?;
-                lists.wait()?;
-                Box::new(move || Ok([bytes(&lists.offsets().read()?), bytes(&lists.values().read()?)].concat()))
-            }
+            "lists" => lists_reader(bvh.neighbors(radius)?)?,
+            "brute_lists" => lists_reader(brute_force.neighbors(radius)?)?,
             "fof" => {
                 let halos = Fof::new(radius).run_on(bvh)?;
                 halos.all_members().wait()?;
@@ -117,12 +120,24 @@ fn measure(operation: &str, bvh: &Bvh<f32, 3>, points: &Points<f32, 3>, radius: 
     seconds.sort_by(f64::total_cmp);
     let hash = if bvh.len() <= MAX_HASHED { format!("  {:016x}", hash(&read()?)) } else { String::new() };
     println!(
-        "{operation:<10}  first {:8.1} ms  least {:8.3}  median {:8.3}{hash}",
+        "{operation:<15}  first {:8.1} ms  least {:8.3}  median {:8.3}{hash}",
         1e3 * first,
         1e3 * seconds[0],
         1e3 * seconds[TURNS / 2]
     );
     Ok(())
+}
+
+/// Waits for neighbours, and returns a function that reads them.
+fn neighbors_reader(found: Neighbors) -> Result<Reader> {
+    found.wait()?;
+    Ok(Box::new(move || Ok([bytes(&found.indices().read()?), bytes(&found.distances2().read()?)].concat())))
+}
+
+/// Waits for lists, and returns a function that reads them.
+fn lists_reader(lists: Csr) -> Result<Reader> {
+    lists.wait()?;
+    Ok(Box::new(move || Ok([bytes(&lists.offsets().read()?), bytes(&lists.values().read()?)].concat())))
 }
 
 fn bytes<T: CubeElement>(values: &[T]) -> Vec<u8> {

@@ -20,6 +20,11 @@ macro_rules! on {
                 let $client = &$crate::gpu::device::cuda::client(index);
                 $body
             }
+            #[cfg(feature = "hip")]
+            Ok($crate::gpu::device::Backend::Hip(index)) => {
+                let $client = &$crate::gpu::device::hip::client(index);
+                $body
+            }
             #[cfg(feature = "vulkan")]
             Ok($crate::gpu::device::Backend::Vulkan(index)) => match $crate::gpu::device::vulkan::client(index) {
                 Some(client) => {
@@ -52,15 +57,20 @@ pub struct Device(pub(super) Backend);
 pub(in crate::gpu) enum Backend {
     #[cfg(feature = "cuda")]
     Cuda(usize),
+    #[cfg(feature = "hip")]
+    Hip(usize),
     #[cfg(feature = "vulkan")]
     Vulkan(usize),
 }
 
-/// Lists all devices that the enabled features can find, CUDA devices first. Without a driver the list is empty.
+/// Lists all devices that the enabled features can find: CUDA devices, then HIP devices, then Vulkan devices. Without a
+/// driver the list is empty.
 pub fn devices() -> Vec<Device> {
     let mut found = vec![];
     #[cfg(feature = "cuda")]
     found.extend((0..cuda::count()).map(|i| Device(Backend::Cuda(i))));
+    #[cfg(feature = "hip")]
+    found.extend((0..hip::count()).map(|i| Device(Backend::Hip(i))));
     #[cfg(feature = "vulkan")]
     found.extend((0..vulkan::all().len()).map(|i| Device(Backend::Vulkan(i))));
     found
@@ -85,6 +95,16 @@ impl Device {
         if index < found { Ok(Self(Backend::Cuda(index))) } else { Err(errors::no_device("CUDA", index, found)) }
     }
 
+    /// Finds the AMD GPU with number `index`, as HIP counts them. Experimental: see the feature `hip`.
+    ///
+    /// # Errors
+    /// If there is no GPU with this number, or no driver.
+    #[cfg(feature = "hip")]
+    pub fn hip(index: usize) -> Result<Self> {
+        let found = hip::count();
+        if index < found { Ok(Self(Backend::Hip(index))) } else { Err(errors::no_device("HIP", index, found)) }
+    }
+
     /// Finds the Vulkan device with number `index`.
     ///
     /// # Errors
@@ -99,15 +119,17 @@ impl Device {
 impl Device {
     /// The backend.
     ///
-    /// Errors: an unknown value of `ROPEWALK_WARP`; CUDA, whose compiler of kernels or whose headers are missing.
+    /// Errors: an unknown value of `ROPEWALK_WARP`; CUDA or HIP, whose compiler of kernels or whose headers are missing.
     pub(in crate::gpu) fn checked(self) -> Result<Backend> {
         WarpChoice::forced()?;
-        #[cfg(feature = "cuda")]
-        #[cfg_attr(not(feature = "vulkan"), expect(irrefutable_let_patterns))]
-        if let Backend::Cuda(_) = self.0 {
-            cuda_compiler::check()?;
+        match self.0 {
+            #[cfg(feature = "cuda")]
+            Backend::Cuda(_) => cuda_compiler::check().map(|()| self.0),
+            #[cfg(feature = "hip")]
+            Backend::Hip(_) => hip::check().map(|()| self.0),
+            #[cfg(feature = "vulkan")]
+            Backend::Vulkan(_) => Ok(self.0),
         }
-        Ok(self.0)
     }
 }
 
@@ -235,6 +257,41 @@ pub(super) mod cuda {
         }
         kinds.dedup();
         Ok(if kinds.len() == 1 { kinds.pop() } else { None })
+    }
+}
+
+#[cfg(feature = "hip")]
+pub(super) mod hip {
+    #![allow(unsafe_code)] // HIP's functions are those of a C library.
+
+    use std::process::Command;
+    use std::sync::OnceLock;
+
+    use cubecl::hip::{AmdDevice, HipRuntime};
+    use cubecl_hip_sys::{HIP_SUCCESS, hipGetDeviceCount, is_available};
+
+    use super::{ComputeClient, Result, Runtime, errors};
+
+    pub fn count() -> usize {
+        if !is_available() {
+            return 0;
+        }
+        let mut count = 0;
+        // SAFETY: HIP's libraries are loaded, as `is_available` checked, and `count` is a valid integer for the number.
+        let status = unsafe { hipGetDeviceCount(&mut count) };
+        if status == HIP_SUCCESS { count.max(0) as usize } else { 0 }
+    }
+
+    /// Returns an error if ROCm's program `hipconfig` cannot be run. cubecl asks it for the headers of kernels, and panics
+    /// in a thread of its own without it. The check is done once.
+    pub fn check() -> Result<()> {
+        static IS_THERE: OnceLock<bool> = OnceLock::new();
+        let is_there = *IS_THERE.get_or_init(|| Command::new("hipconfig").arg("-p").output().is_ok());
+        if is_there { Ok(()) } else { Err(errors::no_hipconfig()) }
+    }
+
+    pub fn client(index: usize) -> ComputeClient<HipRuntime> {
+        HipRuntime::client(&AmdDevice::new(index))
     }
 }
 

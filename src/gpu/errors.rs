@@ -46,6 +46,14 @@ pub(super) fn no_cuda_compiler(missing: &str) -> Error {
     Error::new(ErrorKind::Device, sentence)
 }
 
+/// ROCm's program `hipconfig`, which the compilation of kernels needs, cannot be run.
+#[cfg(feature = "hip")]
+pub(super) fn no_hipconfig() -> Error {
+    let sentence = "the program hipconfig cannot be run; kernels are compiled when the program runs, so install ROCm, and add its \
+                    programs to PATH";
+    Error::new(ErrorKind::Device, sentence)
+}
+
 /// A driver rounds numbers, for example sums of products, differently from the CPU.
 pub(super) fn rounding() -> Error {
     let sentence = "the device's driver rounds numbers differently from the CPU, so results would differ; use CUDA for NVIDIA GPUs, or \

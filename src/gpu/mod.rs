@@ -7,6 +7,7 @@
 //!          -> connect -> labels -> dbscan, fof -> halos -> centers
 //!          -> hop -> halos
 //!          -> mst -> cut, dendrogram -> hdbscan
+//! points -> reference -> BruteForce
 //! sources, targets -> nearest -> interpolate
 //! vertices, faces -> search::mesh::build -> Mesh
 //! Mesh, boxes, balls -> search::mesh (rays, nearest triangles)
@@ -36,6 +37,9 @@
 //! **Features.** `cuda` is for NVIDIA's GPUs. `vulkan` is for other GPUs, and for the CPU with a software driver.
 //! Vulkan drivers whose distances differ from the CPU's are rejected, such as NVIDIA's, which fuses products with
 //! sums.
+//!
+//! `hip` is for AMD's GPUs, with ROCm, and is experimental: it was compiled, but no AMD GPU was available to run it. If
+//! ROCm's compiler rounds differently from the CPU, devices are rejected in the same way.
 //!
 //! **Units.** Choose units in which radii and distances of `f32` points are between 1e-15 and 1e15. Squares of others leave
 //! the range of `f32`, so nearly every pair of points is compared in `f64`. Results are right, but the time can grow with
@@ -67,6 +71,7 @@
 //! | `for_each_hit`, `for_each_pair` | the same names, and `for_each_neighbor` of all stored points; for boxes and shapes `map_hits` | closures: a [`Visitor`] is a type with a value for each point |
 //! | [`Mesh`](crate::Mesh) | [`Mesh`], built there or uploaded, and `refit`; [`Rays`], [`RayHits`], [`RayLists`], [`MeshNeighbors`] | a single ray or point; `k_hits`, `for_each_hit`; winding numbers |
 //! | [`Bvh::cast`](crate::Bvh::cast) | [`Solids`]: boxes and balls; [`CastHits`] | user-defined shapes: use `crossings_all` |
+//! | `reference::BruteForce` (feature `reference`) | [`BruteForce`] of points; lists in ascending order | queries other than spheres, boxes and points; `for_each_hit`, `for_each_pair`; a single `query` or `nearest` |
 //! | [`MovingLeastSquares`](crate::interpolate::MovingLeastSquares) | [`MovingLeastSquares`] | |
 //! | [`Interpolator`](crate::interpolate::Interpolator) | [`Interpolator`] | |
 //! | [`Sph`](crate::interpolate::Sph), [`InverseDistance`](crate::interpolate::InverseDistance) | [`Sph`], [`InverseDistance`] | |
@@ -113,6 +118,7 @@ mod interpolate;
 mod kernel_cache;
 mod metric;
 mod primitives;
+mod reference;
 mod search;
 mod warp_choice;
 
@@ -135,6 +141,7 @@ pub use halo::CenterFinder;
 #[cfg(feature = "cuda")]
 pub use interop::CudaMemory;
 pub use interpolate::{Interpolator, InverseDistance, MovingLeastSquares, Sph};
+pub use reference::{BruteForce, RangeQuery};
 pub use search::{
     BoxTest, CastHits, Crossed, CrossingMapper, CrossingTest, Crossings, Distance, DistanceTest, Emitter, HitBy,
     HitMapper, HitTest, Mesh, MeshNeighbors, NearestMapper, NeighborMap, Neighbors, Pairs, Query, RayHits, RayLists,

@@ -6,6 +6,7 @@ mod shapes;
 
 mod across;
 mod boxes;
+mod brute_force;
 mod centers;
 mod columns;
 mod conformance;

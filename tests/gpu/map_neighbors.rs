@@ -78,8 +78,8 @@ fn trees<S: Coordinate, const D: usize>(points: &[[S; D]], side: Option<f64>) ->
 /// Compares sums in the order of the tree, bit by bit, with sums of the CPU's offsets.
 fn compare<S: Coordinate, const D: usize>(theirs: &Bvh<S, D>, ours: &gpu::Bvh<S, D>, radius: f64) {
     let n = theirs.len();
-    // Products with powers of two are exact, so a fused product and sum is rounded in the same way.
-    let masses: Vec<f64> = (0..n).map(|i| [1.0, 0.5, 4.0, 2.0][i % 4]).collect();
+    // Products with whole powers of two are exact, so a fused product and sum is rounded in the same way.
+    let masses: Vec<f64> = (0..n).map(|i| [1.0, 8.0, 4.0, 2.0][i % 4]).collect();
     let lists = theirs.neighbors(radius);
     let expected = theirs.map_neighbors(radius, |i, near| {
         lists.of(i as usize).iter().fold([0.0; 3], |[x, y, squares], index| {

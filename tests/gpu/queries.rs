@@ -12,7 +12,7 @@ fn device() -> Device {
 }
 
 /// Returns points at stored points, next to them, far from all, and some that are not finite.
-fn beside<S: Coordinate, const D: usize>(cloud: &Cloud<S, D>, step: f64) -> Vec<[S; D]> {
+pub(super) fn beside<S: Coordinate, const D: usize>(cloud: &Cloud<S, D>, step: f64) -> Vec<[S; D]> {
     let points = cloud.points.iter().filter(|point| point.iter().all(|x| Into::<f64>::into(*x).is_finite()));
     let mut beside: Vec<[S; D]> = points
         .enumerate()
@@ -42,7 +42,7 @@ fn twins<S: Coordinate, const D: usize>(cloud: &Cloud<S, D>) -> Vec<Twins<S, D>>
         .into()
 }
 
-fn brute_force<S: Coordinate, const D: usize>(cloud: &Cloud<S, D>, side: Option<f64>) -> BruteForce<S, D> {
+pub(super) fn brute_force<S: Coordinate, const D: usize>(cloud: &Cloud<S, D>, side: Option<f64>) -> BruteForce<S, D> {
     match side {
         Some(side) => BruteForce::build_periodic(&cloud.points, side).unwrap(),
         None => BruteForce::build(&cloud.points).unwrap(),
@@ -146,7 +146,7 @@ fn nearest_beyond_single_precision() {
 
 /// Returns boxes with corners at stored points and next to them: thin, large, beyond the faces of a periodic box,
 /// inverted, not finite.
-fn boxes<S: Coordinate, const D: usize>(cloud: &Cloud<S, D>, step: f64) -> Vec<Aabb<S, D>> {
+pub(super) fn boxes<S: Coordinate, const D: usize>(cloud: &Cloud<S, D>, step: f64) -> Vec<Aabb<S, D>> {
     let (points, side) = (beside(cloud, step), cloud.side);
     let mut boxes: Vec<Aabb<S, D>> = points
         .iter()

@@ -31,6 +31,8 @@ impl Device {
     pub fn cuda_index(&self) -> Option<usize> {
         match self.0 {
             Backend::Cuda(index) => Some(index),
+            #[cfg(feature = "hip")]
+            Backend::Hip(_) => None,
             #[cfg(feature = "vulkan")]
             Backend::Vulkan(_) => None,
         }

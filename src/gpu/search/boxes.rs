@@ -44,7 +44,7 @@ pub(in crate::gpu) struct Boxes<S> {
 
 /// The compile-time options of the kernel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(super) struct BoxSpec {
+pub(in crate::gpu) struct BoxSpec {
     pub d: usize,
     /// The number of intervals along an axis.
     pub images: usize,
@@ -129,7 +129,7 @@ impl<S: Coordinate> Boxes<S> {
 
 /// Returns the ends of the intervals of boxes, box by box and axis by axis, and the number of intervals along each
 /// axis.
-pub(super) fn ends_of<S: Scalar, const D: usize>(space: &Space<D>, boxes: &[Aabb<S, D>]) -> (Vec<S>, usize) {
+pub(in crate::gpu) fn ends_of<S: Scalar, const D: usize>(space: &Space<D>, boxes: &[Aabb<S, D>]) -> (Vec<S>, usize) {
     let images = if space.period().is_some() { 3 } else { 1 };
     let ends = map(boxes.len(), TASK, &|at| intervals(space, &boxes[at]));
     let ends = ends.as_flattened().iter().flat_map(|of| of[..images].as_flattened()).copied();
@@ -236,7 +236,7 @@ fn walk_boxes<F: Float>(
 
 /// Returns `true` if, along each axis, some interval meets the box between `corners` or, with `whole`, contains it.
 #[cube]
-pub(super) fn takes<F: Float>(
+pub(in crate::gpu) fn takes<F: Float>(
     ends: &Array<F>,
     corners: &Array<F>,
     #[comptime] whole: bool,

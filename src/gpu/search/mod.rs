@@ -2,7 +2,7 @@
 
 mod box_pairs;
 mod box_queries;
-mod boxes;
+pub(super) mod boxes;
 mod emitter;
 mod hit_lists;
 #[cfg(feature = "distributed")]
@@ -19,7 +19,7 @@ mod own_radii;
 mod pairs;
 pub(super) mod range;
 pub(super) mod shapes;
-mod sorted_shapes;
+pub(super) mod sorted_shapes;
 pub(super) mod visitor;
 
 pub use emitter::Emitter;

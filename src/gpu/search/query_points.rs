@@ -66,7 +66,7 @@ impl<S: Coordinate> QueryPoints<S> {
 
 /// Wraps each of `n` points into a space, with `None` for points that are not finite. Also returns the box around the
 /// points.
-pub(super) fn wrap_all<S: Coordinate, const D: usize>(
+pub(in crate::gpu) fn wrap_all<S: Coordinate, const D: usize>(
     n: usize,
     space: &Space<D>,
     point: &(dyn Fn(usize) -> [S; D] + Sync),

@@ -23,7 +23,9 @@ use crate::gpu::primitives::compact::Compact;
 use crate::gpu::primitives::pointer_jumping::find_roots;
 use crate::gpu::primitives::radix_sort::{Pairs, sort};
 use crate::gpu::primitives::warp::{Warp, warp_min};
-use crate::gpu::search::nearest::{DOUBT_THREADS, Limits, LimitsLaunch, Tally, point_of, walk_exactly, widened};
+use crate::gpu::search::nearest::{
+    DOUBT_THREADS, Limits, LimitsLaunch, Tally, exact_limits, point_of, walk_exactly, widened,
+};
 
 /// The number of intervals of indices.
 const INTERVALS: u32 = 32;
@@ -91,7 +93,7 @@ fn hops<R: Runtime, S: Coordinate, const D: usize>(
 ) -> Buffer<u32> {
     let (n, dim, periodic) = (bvh.len(), CubeDim::new_1d(THREADS_PER_BLOCK), bvh.space.period().is_some());
     let ChainInput { density, radius2, n_hop } = chain_input;
-    let limits = bvh.limits(client, f64::INFINITY);
+    let limits = exact_limits::<_, S, D>(client, &bvh.space, f64::INFINITY);
     let (filters, within2) = (Buffer::<S>::new(client, 2 * n), Buffer::<f64>::new(client, n));
     let arg = || ChainInputArgLaunch::new(density.arg(), radius2.arg(), bvh.order.arg(), n_hop as u32);
     filter::launch::<S, R>(

@@ -21,7 +21,7 @@ use crate::gpu::bvh::{Bvh, Coordinate};
 use crate::gpu::metric::{corners, distance2, exact_distance2, min_distance2};
 use crate::gpu::primitives::bits::Bits;
 use crate::gpu::primitives::warp::{WIDTH, Warp, warp_any, warp_max};
-use crate::gpu::search::nearest::{Limits, LimitsLaunch, point_of, widened};
+use crate::gpu::search::nearest::{Limits, LimitsLaunch, exact_limits, point_of, widened};
 
 /// Threads per block.
 const BLOCK_THREADS: u32 = 128;
@@ -114,7 +114,7 @@ pub(super) fn smooth<R: Runtime, S: Coordinate, const D: usize>(
     let rest = 0.5f64.powi(52) * power_above(33.0 * (n_density as f64 + 1.0));
     let numbers = Buffer::from_slice(client, &[most, rest, normalization, f64::INFINITY, 1.0, most.max(1.0)]);
     let (inverse_h, reach2) = (Buffer::<f64>::new(client, n), Buffer::<S>::new(client, n));
-    let limits = bvh.limits(client, f64::INFINITY);
+    let limits = exact_limits::<_, S, D>(client, &bvh.space, f64::INFINITY);
     find_widths::launch::<S, R>(
         client,
         blocks_for(n),

@@ -38,7 +38,7 @@ use crate::gpu::cluster::mst::uniform::uniform;
 use crate::gpu::primitives::scaling::{Scaling, scale};
 use crate::gpu::primitives::scatter::invert;
 use crate::gpu::primitives::warp::Warp;
-use crate::gpu::search::nearest::{LimitsLaunch, MAX_K_PER_SEARCH, RowOrder};
+use crate::gpu::search::nearest::{LimitsLaunch, MAX_K_PER_SEARCH, RowOrder, exact_limits};
 use crate::search::nearest::Nearest;
 
 /// The number of listed nearest neighbours of each point: more make lists dearer and searches rarer. For mutual
@@ -184,7 +184,7 @@ impl<'a, R: Runtime, S: Coordinate, const D: usize> Rounds<'a, R, S, D> {
     /// the component sizes.
     fn search(&self, best: &ComponentEdges, components: &Buffer<u32>) -> Result<()> {
         let (client, n, dim) = (self.client, self.bvh.len(), CubeDim::new_1d(THREADS_PER_BLOCK));
-        let limits = self.bvh.limits(client, f64::INFINITY);
+        let limits = exact_limits::<_, S, D>(client, &self.bvh.space, f64::INFINITY);
         let tree = || self.bvh.tree(client, self.nodes);
         let uniform = uniform(client, self.nodes, &self.component);
         // Some component is no larger than the average, so at least one searches.

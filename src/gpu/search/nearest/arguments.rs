@@ -118,7 +118,7 @@ impl<F: Float> Queries<F> {
 
 /// The rows of the result.
 #[derive(CubeType, CubeLaunch)]
-pub(super) struct NeighborRows {
+pub(in crate::gpu) struct NeighborRows {
     pub indices: Array<u32>,
     pub distances2: Array<f64>,
     /// The first place in a row that a search fills, and the number of places in a row.

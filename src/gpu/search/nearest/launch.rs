@@ -17,7 +17,7 @@ use crate::gpu::primitives::warp::Warp;
 use crate::gpu::search::nearest::approx_search::{BLOCK_THREADS, find_approximately};
 use crate::gpu::search::nearest::arguments::{KnnSpec, NeighborRowsLaunch, QueriesLaunch, RowOrder, SearchLaunch};
 use crate::gpu::search::nearest::exact_search::find_exactly;
-use crate::gpu::search::nearest::limits::{ApproxLimitsLaunch, LimitsLaunch};
+use crate::gpu::search::nearest::limits::{ApproxLimitsLaunch, LimitsLaunch, exact_limits};
 use crate::gpu::search::nearest::rows::Neighbors;
 use crate::gpu::search::nearest::seeds::seeds;
 use crate::gpu::search::nearest::sweep_nearest::{shared_bytes, sweep_nearest, sweep_threads};
@@ -102,7 +102,7 @@ impl<S: Coordinate, const D: usize> Bvh<S, D> {
             order: &self.order,
             found,
             radius2,
-            limits: self.limits(client, radius2),
+            limits: exact_limits::<_, S, D>(client, &self.space, radius2),
             excluded,
             end: nodes.end() as u32,
             spec,

@@ -2,19 +2,21 @@
 
 use cubecl::prelude::*;
 
-use crate::geometry::FilteredRadius;
+use crate::geometry::{FilteredRadius, Space};
 use crate::gpu::buffer::Buffer;
-use crate::gpu::bvh::{Bvh, Coordinate};
+use crate::gpu::bvh::Coordinate;
 
-impl<S: Coordinate, const D: usize> Bvh<S, D> {
-    /// The values of [`Limits`] for a squared radius.
-    pub(in crate::gpu) fn limits<R: Runtime>(&self, client: &ComputeClient<R>, radius2: f64) -> Buffer<f64> {
-        // A rounded distance is at least this fraction of the exact one, except for errors from periodic boxes and
-        // underflow.
-        let [relative, absolute] = FilteredRadius::<S, D>::errors(&self.space);
-        let squares = S::SAFE_SQUARES;
-        Buffer::from_slice(client, &[radius2, 1.0 - relative, absolute, squares.start, f64::INFINITY, squares.end])
-    }
+/// The values of [`Limits`] for a squared radius.
+pub(in crate::gpu) fn exact_limits<R: Runtime, S: Coordinate, const D: usize>(
+    client: &ComputeClient<R>,
+    space: &Space<D>,
+    radius2: f64,
+) -> Buffer<f64> {
+    // A rounded distance is at least this fraction of the exact one, except for errors from periodic boxes and
+    // underflow.
+    let [relative, absolute] = FilteredRadius::<S, D>::errors(space);
+    let squares = S::SAFE_SQUARES;
+    Buffer::from_slice(client, &[radius2, 1.0 - relative, absolute, squares.start, f64::INFINITY, squares.end])
 }
 
 /// Limits for exact squared distances.

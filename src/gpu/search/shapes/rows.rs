@@ -136,7 +136,7 @@ impl HostRows {
 type RowWriter<'a> = &'a (dyn Fn(usize, &mut [f64], &mut Vec<f64>) + Sync);
 
 /// Checks that kernels can index `n` rows of `width` numbers, and that the device allows a buffer for them.
-pub(super) fn check_rows<R: Runtime>(client: &ComputeClient<R>, n: usize, width: usize) -> Result<()> {
+pub(in crate::gpu) fn check_rows<R: Runtime>(client: &ComputeClient<R>, n: usize, width: usize) -> Result<()> {
     let numbers = n as u128 * width as u128;
     if numbers > u128::from(u32::MAX) {
         return Err(errors::too_many_values(numbers, "numbers of queries or shapes"));
