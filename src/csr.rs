@@ -268,7 +268,6 @@ impl<T: Copy + bytemuck::Zeroable + Send + Sync> Csr<T> {
 
     /// Collects the lists of all chunks in order: the `i`-th list of all chunks becomes list `order[i]`.
     pub(crate) fn gather(order: &[u32], chunks: &[CsrChunk<T>]) -> Self {
-        // Fresh zeroed pages are not written.
         Self::gather_into(order, chunks, zeroed)
     }
 }

@@ -6,6 +6,7 @@ mod shapes;
 
 mod across;
 mod boxes;
+mod callbacks;
 mod brute_force;
 mod centers;
 mod columns;

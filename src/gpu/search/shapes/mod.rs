@@ -4,6 +4,7 @@
 //! shape, query -> rows (numbers) -> walk, nearest (with tests) -> values -> crossings (rays)
 //! ```
 
+mod box_tests;
 mod crossings;
 pub(in crate::gpu) mod nearest;
 pub(in crate::gpu) mod query;
