@@ -10,7 +10,7 @@ use crate::geometry::{
 /// trait.
 pub trait Crossed<S, const D: usize>: Bounded<S, D> {
     /// Returns the first and the last `t` of a ray in the shape, both in the range of the ray; `None` if the ray misses
-    /// it.
+    /// it. Intervals with a NaN, or with the last `t` before the first, count as missed.
     fn crossing(&self, ray: &Ray<S, D>) -> Option<[f64; 2]>;
 }
 

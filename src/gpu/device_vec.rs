@@ -57,6 +57,10 @@ impl<T: CubeElement> DeviceVec<T> {
 
     /// Returns the numbers as an argument of a user-defined kernel, of type `Array<T>`. See
     /// [`TreeView`](crate::gpu::TreeView) for an example.
+    ///
+    /// The kernel must run on the device of the array. A kernel that writes should get an array from
+    /// [`DeviceVec::zeros`] only: results and coordinates share their memory with trees and with other results, which a
+    /// kernel would change, too.
     pub fn arg<R: Runtime>(&self) -> ArrayArg<R> {
         self.values.arg()
     }

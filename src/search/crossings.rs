@@ -67,8 +67,10 @@ impl<T: Crossed<S, D>, S: Scalar, const D: usize> ValueBvh<T, S, D> {
     fn append_crossings(&self, ray: &Ray<S, D>, found: &mut Vec<Crossing>) {
         let before = found.len();
         for index in self.bvh().query(*ray) {
-            if let Some([enter, leave]) = self.values()[index as usize].crossing(ray) {
-                found.push(Crossing { index, enter, leave });
+            // A NaN is neither.
+            match self.values()[index as usize].crossing(ray) {
+                Some([enter, leave]) if enter <= leave => found.push(Crossing { index, enter, leave }),
+                _ => {}
             }
         }
         let order = |a: &Crossing, b: &Crossing| a.enter.partial_cmp(&b.enter).unwrap_or(Ordering::Equal);

@@ -14,11 +14,28 @@ use crate::search::range::TASK;
 use crate::search::values::{Hit, ValueBvh};
 use crate::simd::dispatch;
 
+/// Takes the values that a callback of [`Bvh::map_hits`] emits for a hit.
+#[derive(Debug)]
+pub struct Emitter<'a, T>(&'a mut Vec<T>);
+
+impl<T> Emitter<'_, T> {
+    /// Appends a value to the list of the query.
+    pub fn push(&mut self, value: T) {
+        self.0.push(value);
+    }
+}
+
+impl<T> Extend<T> for Emitter<'_, T> {
+    fn extend<I: IntoIterator<Item = T>>(&mut self, values: I) {
+        self.0.extend(values);
+    }
+}
+
 impl<S: Scalar, const D: usize> Bvh<S, D> {
     /// Calls `map` with the index of each query and each of its hits, in parallel over the queries. Returns one list of
     /// emitted values per query, in the order of `queries`.
     ///
-    /// `map` pushes any number of values for a hit to its last argument, which holds the values of other queries, too.
+    /// `map` pushes any number of values for a hit to its last argument.
     /// The hits of a query come in the order of the tree, the same in every run. `Break` ends that query, but not the
     /// others.
     ///
@@ -43,7 +60,7 @@ impl<S: Scalar, const D: usize> Bvh<S, D> {
     pub fn map_hits<Q: Query<S, D>, T: Copy + Default + Send + Sync>(
         &self,
         queries: &[Q],
-        map: impl Fn(usize, u32, &mut Vec<T>) -> ControlFlow<()> + Sync,
+        map: impl Fn(usize, u32, &mut Emitter<'_, T>) -> ControlFlow<()> + Sync,
     ) -> Csr<T> {
         let order = self.walk_order(queries);
         let chunks = map_tasks(order.len(), TASK, &|range| {
@@ -52,7 +69,8 @@ impl<S: Scalar, const D: usize> Bvh<S, D> {
                 let before = chunk.values.len();
                 let mut hits = self.query(&queries[query as usize]);
                 // `map` may end the iteration early with `Break`, which is not an error.
-                let _ = hits.try_for_each(|hit| map(query as usize, hit, &mut chunk.values));
+                let mut emitter = Emitter(&mut chunk.values);
+                let _ = hits.try_for_each(|hit| map(query as usize, hit, &mut emitter));
                 chunk.lengths.push((chunk.values.len() - before) as u32);
             });
             chunk
@@ -80,7 +98,7 @@ impl<T: Bounded<S, D>, S: Scalar, const D: usize> ValueBvh<T, S, D> {
     pub fn map_hits<Q: Query<S, D>, E: Copy + Default + Send + Sync>(
         &self,
         queries: &[Q],
-        map: impl Fn(usize, Hit<'_, T>, &mut Vec<E>) -> ControlFlow<()> + Sync,
+        map: impl Fn(usize, Hit<'_, T>, &mut Emitter<'_, E>) -> ControlFlow<()> + Sync,
     ) -> Csr<E>
     where
         T: HitBy<Q>,

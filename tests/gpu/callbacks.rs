@@ -63,7 +63,7 @@ fn callbacks_emit_values() {
         let own: Vec<u32> = (0..50).collect();
         let emits = larger(&own, &values);
         let tree = Bvh::build(&points).unwrap();
-        let map = |query: usize, index: u32, out: &mut Vec<u32>| {
+        let map = |query: usize, index: u32, out: &mut ropewalk::search::Emitter<u32>| {
             out.extend(emits(query, index).into_iter().flatten());
             ControlFlow::Continue(())
         };

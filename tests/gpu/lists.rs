@@ -238,3 +238,15 @@ fn reused_memory() {
         assert_eq!((counts.read().unwrap(), values.read().unwrap().as_slice()), (their_counts, their_lists.values()));
     }
 }
+
+/// Spheres that are not those of the stored boxes: only boxes that touch are tested.
+#[test]
+fn spheres_that_do_not_fit_the_boxes() {
+    let mut random = common::random::Random::new(15);
+    let at = |random: &mut common::random::Random| [random.unit() * 9.0, random.unit() * 9.0];
+    let stored: Vec<Sphere<f64, 2>> = (0..200).map(|_| Sphere::new(at(&mut random), random.unit())).collect();
+    let other: Vec<Sphere<f64, 2>> = (0..200).map(|_| Sphere::new(at(&mut random), 3.0 * random.unit())).collect();
+    let theirs = Bvh::build(&stored).unwrap().overlapping_spheres(&other).unwrap();
+    let ours = gpu::BoxBvh::build(&stored, device()).unwrap().overlapping_spheres(&other).unwrap();
+    assert_eq!(ours.read().unwrap(), theirs);
+}

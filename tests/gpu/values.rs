@@ -150,6 +150,90 @@ fn triangles_and_rays() {
     stored_and_queries!(places, 300, f32, 3, [triangle], [sphere, ray]);
 }
 
+/// Directions, origins and ranges of rays that leave the range of `f32`, or that devices may flush to 0.
+#[test]
+fn rays_at_the_edge_of_numbers() {
+    fn compare_rays<S: Coordinate>(scale: f64, odd: &[f64]) {
+        let number = S::from_f64;
+        let boxes: Vec<Aabb<S, 2>> = (0..60)
+            .map(|i| [f64::from(i % 8), f64::from(i / 8)].map(|x| number(scale * (x - 3.0))))
+            .map(|lo| Aabb::new(lo, lo.map(|x| number(Into::<f64>::into(x) + 0.5 * scale))))
+            .collect();
+        let ends = [(0.0, f64::INFINITY), (f64::NEG_INFINITY, 0.0), (1e300, f64::INFINITY), (-1e39, 1e39), (0.5, 1.5)];
+        let mut rays = vec![];
+        for &x in odd {
+            for &y in odd {
+                for (from, to) in ends {
+                    let direction = [number(x), number(y)];
+                    rays.push(Ray::new([number(scale / 4.0); 2], direction).between(from, to));
+                    rays.push(Ray::new(direction, [number(1.0), number(x)]).between(from, to));
+                }
+            }
+        }
+        compare(&boxes, &rays, &format!("rays at scale {scale:e}"));
+        let spheres: Vec<Sphere<S, 2>> = rays.iter().map(|ray| Sphere::new(ray.origin, scale)).collect();
+        compare(&boxes, &spheres, &format!("spheres at scale {scale:e}"));
+    }
+    let narrow = [0.0, -0.0, 1.0, -1e-30, 1e-39, 1e37, -3e38, 5e-45];
+    compare_rays::<f32>(1.0, &narrow);
+    compare_rays::<f64>(1.0, &narrow);
+    compare_rays::<f64>(1e60, &[0.0, 1.0, -1e60, 1e-60, 1e-300, 1e149]);
+}
+
+/// Distances whose squares leave the range of `f32`, in trees of `f64`, and options of each query.
+#[test]
+fn nearest_shapes_of_any_size() {
+    let mut random = Random::new(14);
+    for scale in [1e-20, 1.0, 1e25] {
+        let mut sphere = || {
+            let center = [0, 1, 2].map(|_| scale * random.unit());
+            Sphere::new(center, 0.01 * scale)
+        };
+        let spheres: Vec<Sphere<f64, 3>> = (0..300).map(|_| sphere()).collect();
+        let points: Vec<[f64; 3]> = spheres.iter().take(40).map(|sphere| sphere.center.map(|x| 1.5 * x)).collect();
+        compare_nearest(&spheres, &points, &format!("spheres at scale {scale:e}"));
+        let wanted: Vec<Nearest> = (0..40).map(|i| Nearest::new(i % 4).within(scale * i as f64 / 40.0)).collect();
+        let theirs = ValueBvh::build(spheres.clone()).unwrap().nearest_all_each(&points, &wanted).unwrap();
+        let ours = gpu::ValueBvh::build(spheres, device()).unwrap().nearest_all_each(&points, &wanted).unwrap();
+        assert_eq!(ours.read().unwrap(), theirs, "options of each query at scale {scale:e}");
+    }
+}
+
+/// A stored type and a query without numbers.
+#[derive(Clone)]
+struct Unseen([f32; 2]);
+
+impl Bounded<f32, 2> for Unseen {
+    fn bounds(&self) -> Aabb<f32, 2> {
+        Aabb::point(self.0)
+    }
+}
+
+impl gpu::Shape<f32, 2> for Unseen {
+    const NUMBERS: usize = 0;
+    fn write(&self, _: &mut [f64], _: &mut Vec<f64>) {}
+}
+
+struct NoHit;
+
+#[cube]
+impl gpu::HitTest for NoHit {
+    fn is_hit(_a: &Array<f64>, _b: u32, _c: &Array<f64>, _d: &Array<f64>, _e: u32, _f: &Array<f64>) -> bool {
+        false.runtime()
+    }
+}
+
+impl gpu::HitBy<[f32; 2], f32, 2> for Unseen {
+    type Test = NoHit;
+}
+
+#[test]
+fn values_without_numbers() {
+    let tree = gpu::ValueBvh::build(vec![Unseen([1.0, 2.0])], device()).unwrap();
+    assert_eq!(tree.boxes().count_all(&[[1.0f32, 2.0]]).unwrap().read().unwrap(), [1]);
+    assert_eq!(tree.count_all(&[[1.0f32, 2.0]]).unwrap().read().unwrap(), [0]);
+}
+
 #[test]
 #[ignore = "wide"]
 fn wide_all_shapes() {

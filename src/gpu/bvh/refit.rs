@@ -14,12 +14,13 @@ use crate::gpu::buffer::{Buffer, THREADS_PER_BLOCK, blocks_for, end_phase};
 use crate::gpu::bvh::box_tree::PlacedBoxes;
 use crate::gpu::bvh::cost::Cost;
 use crate::gpu::bvh::ropes::Nodes;
-use crate::gpu::bvh::{BoxBvh, Bvh, Coordinate, Points};
+use crate::gpu::bvh::{BoxBvh, Bvh, Coordinate, Points, smallest};
 use crate::gpu::device::{check_same, on};
 use crate::gpu::device_vec::DeviceVec;
 use crate::gpu::errors;
 use crate::gpu::metric::Vec2;
 use crate::gpu::primitives::gather::{Layout, gather};
+use crate::gpu::primitives::rounding::check_distances;
 
 /// The number of boxes that are combined into one of the next size.
 const GROUP: u32 = 16;
@@ -44,7 +45,7 @@ impl<S: Coordinate, const D: usize> Bvh<S, D> {
     ///
     /// # Errors
     /// - The number of points differs from that of the tree, or the points are in another space or on another device.
-    /// - The device fails.
+    /// - The device fails, or it flushes coordinates as small as these to 0.
     ///
     /// # Cost
     /// Some two passes over the points. Memory: new boxes and a new copy of the points replace the old ones, which the
@@ -60,6 +61,7 @@ impl<S: Coordinate, const D: usize> Bvh<S, D> {
         }
         let Some(nodes) = &self.nodes else { return Ok(()) };
         on!(self.device, client => {
+            check_distances::<_, S>(client, self.device, || points.smallest_nonzero)?;
             let built = self.built.clone().unwrap_or_else(|| Cost::of_built(client, nodes, &self.bounds));
             let axes = gather(client, &points.values, &self.order, D, Layout::Columns);
             end_phase(client, "places")?;
@@ -73,7 +75,7 @@ impl<S: Coordinate, const D: usize> Bvh<S, D> {
         })
     }
 
-    /// Builds the tree anew over other points, as [`crate::Bvh::rebuild`]. The number of points may differ.
+    /// Rebuilds the tree over other points, as [`crate::Bvh::rebuild`]. The number of points may differ.
     ///
     /// # Errors
     /// Those of [`Bvh::from_points`]; the tree is then unchanged.
@@ -111,6 +113,8 @@ impl<S: Coordinate, const D: usize> BoxBvh<S, D> {
         let PlacedBoxes { placed, bounds } = PlacedBoxes::new(primitives, &self.space)?;
         let Some(nodes) = &self.nodes else { return Ok(()) };
         on!(self.device, client => {
+            let coordinates = placed.as_flattened().as_flattened();
+            check_distances::<_, S>(client, self.device, || smallest(coordinates))?;
             let built = self.built.clone().unwrap_or_else(|| Cost::of_built(client, nodes, &self.bounds));
             let rows = DeviceVec::new(placed.as_flattened().as_flattened(), self.device)?.values;
             let corners = gather(client, &rows, &self.order, 2 * D, Layout::Columns);
@@ -120,7 +124,7 @@ impl<S: Coordinate, const D: usize> BoxBvh<S, D> {
         })
     }
 
-    /// Builds the tree anew over other primitives, as [`crate::Bvh::rebuild`]. Their number may differ.
+    /// Rebuilds the tree over other primitives, as [`crate::Bvh::rebuild`]. Their number may differ.
     ///
     /// # Errors
     /// Those of [`BoxBvh::build`]; the tree is then unchanged.

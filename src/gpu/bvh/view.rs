@@ -149,9 +149,9 @@ impl<F: Float> TreeView<F> {
 
 /// A call of user-defined kernels with a tree: [`Bvh::call`].
 ///
-/// Devices of CUDA and of Vulkan have clients of different types, so a call is generic over the runtime of cubecl.
+/// Devices of CUDA, HIP and Vulkan have clients of different types, so a call is generic over the runtime of cubecl.
 pub trait KernelCall<S: Coordinate> {
-    /// What the call returns.
+    /// The result of the call.
     type Output;
 
     /// Launches kernels. `tree.arg()` is the argument of type [`TreeView`].

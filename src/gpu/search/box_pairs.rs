@@ -256,18 +256,20 @@ fn overlap<F: Float>(
 ) -> bool {
     let (d, periodic) = comptime!((spec.d, spec.periodic));
     let zero = f64::new(0.0);
+    let mut primitive = Array::<F>::new(comptime!(2 * spec.d));
+    #[unroll]
+    for k in 0..2 * d {
+        primitive[k] = tree.axes[k * tree.stored as usize + at as usize];
+    }
+    let between = exact_boxes_distance2::<F>(own, &primitive, &tree.exact_sides, d, periodic);
     if comptime!(spec.spheres) {
         let (radius, other) = (spheres.radii[position as usize], spheres.radii[at as usize]);
         let exact = exact_distance2::<F>(&spheres.axes, at, tree.stored, center, &tree.exact_sides, d, periodic);
         let sum = radius + other;
         // An `fma` with 0 computes the product alone, so that it is not fused with the comparison.
-        radius >= zero && other >= zero && exact <= fma(sum, sum, zero)
+        // The test of boxes keeps the relation symmetric if the spheres are not those of the boxes.
+        between <= spheres.reach2[0] && radius >= zero && other >= zero && exact <= fma(sum, sum, zero)
     } else {
-        let mut primitive = Array::<F>::new(comptime!(2 * spec.d));
-        #[unroll]
-        for k in 0..2 * d {
-            primitive[k] = tree.axes[k * tree.stored as usize + at as usize];
-        }
-        exact_boxes_distance2::<F>(own, &primitive, &tree.exact_sides, d, periodic) <= zero
+        between <= zero
     }
 }

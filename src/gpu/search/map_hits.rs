@@ -16,9 +16,11 @@ use crate::gpu::bvh::traverse::visitor::LeafVisitor;
 use crate::gpu::bvh::{BoxBvh, Bvh, Coordinate};
 use crate::gpu::csr::Csr;
 use crate::gpu::device::{Device, on};
+use crate::gpu::device_vec::DeviceVec;
 use crate::gpu::primitives::gather::{Layout, gather};
 use crate::gpu::search::emitter::Emitter;
 use crate::gpu::search::shapes::query::Query;
+use crate::gpu::search::shapes::rows::RowShape;
 use crate::gpu::search::shapes::shape::HitBy;
 use crate::gpu::search::shapes::tests::HitTest;
 use crate::gpu::search::shapes::walk::{AnyValue, SearchedTree, StoredRows};
@@ -29,9 +31,9 @@ use crate::gpu::search::visitor::one_each;
 /// A user-defined callback that emits any number of values for each hit and at the end, compiled into the walk.
 ///
 /// Each query starts with a state and visits its hits one by one, in the order of the tree, until none remain or
-/// [`HitMapper::map`] returns `false`. Then [`HitMapper::finish`] emits values, such as a sum. The walk is done twice, first to count the emitted values and then to write
-/// them, so the callback must emit the same values both times. See [`Visitor`](crate::gpu::Visitor) for how kernels are
-/// written.
+/// [`HitMapper::map`] returns `false`. Then [`HitMapper::finish`] emits values, such as a sum. The walk is done twice,
+/// first to count the emitted values and then to write them, so the callback must emit the same values both times. See
+/// [`Visitor`](crate::gpu::Visitor) for how kernels are written.
 ///
 /// ```no_run
 /// use ropewalk::Sphere;
@@ -116,11 +118,13 @@ impl<S: Coordinate, const D: usize> Bvh<S, D> {
             }
             let nodes = self.nodes.clone().unwrap_or_else(|| Nodes::none(client));
             let tree = self.searched(&nodes);
-            let Some(SortedShapes::Balls(balls)) = Q::sorted(client, self, queries)? else {
+            let is_sphere = Q::SHAPE == RowShape::Sphere;
+            let sorted = if is_sphere { Q::sorted(client, self, queries)? } else { None };
+            let Some(SortedShapes::Balls(balls)) = sorted else {
                 return map_rows::<_, _, D, _, M, AnyValue>(client, &tree, None, queries, own, values);
             };
             let (asked, mode) = (balls.asked(), TraversalMode::Each);
-            let mapping = Mapping::<M>::new(client, tree.order, &balls.order, own, values);
+            let mapping = Mapping::<M>::new(client, self.device, tree.order, &balls.order, own, values)?;
             mapping.run(client, self.device, &|pass| {
                 let (input, output) = (|| mapping.input(pass), || mapping.output(pass));
                 match pass {
@@ -198,7 +202,7 @@ fn map_rows<R: Runtime, S: Coordinate, const D: usize, Q: Query<S, D>, M: HitMap
     values: &[M::Value],
 ) -> Result<Csr<M::Output>> {
     let rows = tree.sort_queries(client, queries, stored.is_some())?;
-    let mapping = Mapping::<M>::new(client, tree.order, &rows.order, own, values);
+    let mapping = Mapping::<M>::new(client, tree.device, tree.order, &rows.order, own, values)?;
     mapping.run(client, tree.device, &|pass| {
         let (input, output) = (mapping.input(pass), mapping.output(pass));
         match pass {
@@ -233,14 +237,15 @@ struct Mapping<M: HitMapper> {
 impl<M: HitMapper> Mapping<M> {
     fn new<R: Runtime>(
         client: &ComputeClient<R>,
+        device: Device,
         order: &Buffer<u32>,
         queries: &Buffer<u32>,
         own: &[M::Value],
         values: &[M::Value],
-    ) -> Self {
-        let values = gather(client, &Buffer::from_slice(client, values), order, 1, Layout::Rows);
-        let own = gather(client, &Buffer::from_slice(client, own), queries, 1, Layout::Rows);
-        Self { order: order.clone(), queries: queries.clone(), values, own, unused: Buffer::new(client, 0) }
+    ) -> Result<Self> {
+        let values = gather(client, &DeviceVec::new(values, device)?.values, order, 1, Layout::Rows);
+        let own = gather(client, &DeviceVec::new(own, device)?.values, queries, 1, Layout::Rows);
+        Ok(Self { order: order.clone(), queries: queries.clone(), values, own, unused: Buffer::new(client, 0) })
     }
 
     /// Counts the emitted values with one walk and writes them with another one.

@@ -13,6 +13,7 @@ use crate::error::Result;
 use crate::gpu::buffer::{Buffer, THREADS_PER_BLOCK, blocks_for};
 use crate::gpu::csr::Csr;
 use crate::gpu::device::{Device, on};
+use crate::gpu::device_vec::DeviceVec;
 use crate::gpu::search::emitter::Emitter;
 use crate::gpu::search::nearest::Neighbors;
 use crate::gpu::search::shapes::Crossings;
@@ -279,7 +280,7 @@ fn map_lists<M: EntryMapper>(
 ) -> Result<Csr<M::Output>> {
     let n = own.len();
     on!(device, client => {
-        let (own, of_stored) = (Buffer::from_slice(client, own), Buffer::from_slice(client, values));
+        let (own, of_stored) = (DeviceVec::new(own, device)?.values, DeviceVec::new(values, device)?.values);
         let offsets = Buffer::<u32>::filled(client, n + 1, 0);
         let walk = |counts: &Buffer<u32>, emitted: &Buffer<M::Output>, writes: bool| {
             map_entries::launch::<M, _>(

@@ -147,7 +147,8 @@ impl<S: Coordinate, const D: usize> Bvh<S, D> {
             check_allocation(client, n * size_of::<M::Output>() as u128)?;
             outputs.renew(client, self.device, n as usize);
             if let Some(nodes) = &self.nodes {
-                let values = gather(client, &Buffer::from_slice(client, values), &self.order, 1, Layout::Rows);
+                let values = DeviceVec::new(values, self.device)?.values;
+                let values = gather(client, &values, &self.order, 1, Layout::Rows);
                 let input = || MapInputLaunch::new(self.order.arg(), values.arg());
                 let (radius, mode) = (radius.into(), TraversalMode::Each);
                 self.walk::<_, MapAdapter<M>>(client, nodes, radius, mode, input, || outputs.values.arg());

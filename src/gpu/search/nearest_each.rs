@@ -1,4 +1,4 @@
-//! Nearest neighbours with options of its own for each query: the GPU counterpart of `search::nearest_each`.
+//! Nearest neighbours with options of its own for each query: the GPU counterpart of `search::nearest::each`.
 //!
 //! In: points, or boxes if the stored primitives are boxes or points, and the options of each. Out: rows of the largest
 //! `k`, padded with [`u32::MAX`].

@@ -18,6 +18,8 @@ pub(super) struct RowSpec {
     pub d: usize,
     pub periodic: bool,
     pub shape: RowShape,
+    /// `true` if coordinates are `f32`.
+    pub is_f32: bool,
     /// The length of a row.
     pub width: usize,
     /// The number of numbers of a stored value; 0 if boxes are hits.
@@ -40,9 +42,14 @@ impl RowSpec {
         self.shape == RowShape::Box && self.periodic
     }
 
+    /// Returns `true` if rays are tested in `f32` first.
+    fn has_near_ray(self) -> bool {
+        self.shape == RowShape::Ray && self.is_f32
+    }
+
     /// Returns `true` if [`may_meet`] is not exact.
     pub fn is_filtered(self) -> bool {
-        matches!(self.shape, RowShape::Sphere | RowShape::Ray)
+        self.shape == RowShape::Sphere || self.has_near_ray()
     }
 
     /// The number of numbers with which boxes are tested.
@@ -55,33 +62,39 @@ impl RowSpec {
 #[cube]
 pub(super) fn approximate<F: Float>(row: &Array<f64>, #[comptime] spec: RowSpec) -> Array<F> {
     let d = comptime!(spec.d);
-    let mut near = Array::<F>::new(comptime!(2 * spec.d + 3));
+    let mut near = Array::<F>::new(comptime!(3 * spec.d + 2));
     if comptime!(spec.shape == RowShape::Sphere) {
         #[unroll]
         for k in 0..d {
             near[k] = F::cast_from(row[k]);
         }
         near[d] = F::cast_from(row[d + 2]);
-    } else if comptime!(spec.shape == RowShape::Ray) {
+    } else if comptime!(spec.has_near_ray()) {
         let (origin, direction) = (comptime!(RAY_NUMBERS), comptime!(RAY_NUMBERS + d));
-        let zero = F::new(0.0);
-        let (from, to) = (F::cast_from(row[direction + d]), F::cast_from(row[direction + d + 1]));
-        // Rounded outwards.
-        near[2 * d] = from - from.abs() * F::new(WIDER) - F::new(f32::MIN_POSITIVE);
-        near[2 * d + 1] = to + to.abs() * F::new(WIDER) + F::new(f32::MIN_POSITIVE);
-        let mut is_regular = near[2 * d] <= F::new(f32::MAX) && near[2 * d + 1] >= F::new(f32::MIN);
+        let (zero, most) = (f64::new(0.0), f64::new(f32::MAX));
+        let (tiny, wider, least) = (f64::new(f32::MIN_POSITIVE), F::new(WIDER), F::new(f32::MIN_POSITIVE));
+        // The ends in the range of `f32`, rounded outwards.
+        let from = F::cast_from(row[direction + d].max(-most).min(most));
+        let to = F::cast_from(row[direction + d + 1].max(-most).min(most));
+        near[2 * d] = from - from.abs() * wider - least;
+        near[2 * d + 1] = to + to.abs() * wider + least;
+        // What lies beyond the range of `f32` does not limit.
+        near[2 * d] = select(row[direction + d] < most, near[2 * d], F::new(f32::MIN));
+        near[2 * d + 1] = select(row[direction + d + 1] < most, near[2 * d + 1], F::cast_from(row[direction + d + 1]));
         #[unroll]
         for k in 0..d {
-            near[k] = F::cast_from(row[origin + k]);
-            let along = F::cast_from(row[direction + k]);
-            near[d + k] = select(along == zero, zero, F::new(1.0) / along);
-            let size = near[d + k].abs();
-            is_regular =
-                is_regular && (along == zero || (size >= F::new(f32::MIN_POSITIVE) && size <= F::new(f32::MAX)));
+            let (at, along) = (row[origin + k], row[direction + k]);
+            near[k] = F::cast_from(at);
+            near[d + k] = F::new(1.0) / F::cast_from(select(along == zero, f64::new(1.0), along));
+            // Numbers beyond the range of `f32`, and those that a device may flush to 0, do not limit.
+            let (size, inverse) = (along.abs(), f64::cast_from(near[d + k].abs()));
+            let is_regular =
+                (at == zero || at.abs() >= tiny) && size >= tiny && size <= most && inverse >= tiny && inverse <= most;
+            let kind = select(is_regular, F::new(BOUNDED), F::new(UNBOUNDED));
+            let is_parallel = along == zero && (at == zero || at.abs() >= tiny);
+            near[2 * d + 2 + k] = select(is_parallel, F::new(PARALLEL), kind);
         }
-        // Other rays enter all nodes.
-        near[2 * d + 2] = select(is_regular, F::new(1.0), zero);
-    } else if comptime!(!spec.has_images()) {
+    } else if comptime!(spec.shape != RowShape::Ray && !spec.has_images()) {
         #[unroll]
         for k in 0..d {
             near[k] = F::cast_from(row[comptime!(1 + 2 * k)]);
@@ -104,8 +117,10 @@ pub(super) fn may_meet<F: Float>(
     let d = comptime!(spec.d);
     if comptime!(spec.shape == RowShape::Sphere) {
         min_distance2::<F>(corners, near, &tree.sides, d, comptime!(spec.periodic)) <= near[d]
-    } else if comptime!(spec.shape == RowShape::Ray) {
+    } else if comptime!(spec.has_near_ray()) {
         ray_may_meet::<F>(row, near, corners, d)
+    } else if comptime!(spec.shape == RowShape::Ray) {
+        ray_meets::<F>(row, corners, d)
     } else if comptime!(spec.has_images()) {
         box_meets::<F>(row, corners, &tree.exact_sides, spec)
     } else {
@@ -125,13 +140,13 @@ fn ray_may_meet<F: Float>(row: &Array<f64>, near: &Array<F>, corners: &Array<F>,
     let (zero, wider, least) = (F::new(0.0), F::new(WIDER), F::new(f32::MIN_POSITIVE));
     let mut enter = near[2 * d] + zero;
     let mut leave = near[2 * d + 1] + zero;
-    let mut all = true.runtime();
+    let mut all = row[0] > f64::new(0.0);
     #[unroll]
     for k in 0..d {
-        let (from, inverse) = (near[k], near[d + k]);
-        if inverse == zero {
+        let (from, inverse, kind) = (near[k], near[d + k], near[2 * d + 2 + k]);
+        if kind == F::new(PARALLEL) {
             all = all && (corners[k] <= from && from <= corners[d + k]);
-        } else {
+        } else if kind == F::new(BOUNDED) {
             let (a, b) = ((corners[k] - from) * inverse, (corners[d + k] - from) * inverse);
             let (first, last) = (a.min(b), a.max(b));
             // A difference of infinities is NaN, which changes nothing.
@@ -141,7 +156,7 @@ fn ray_may_meet<F: Float>(row: &Array<f64>, near: &Array<F>, corners: &Array<F>,
             leave = select(earlier < leave, earlier, leave);
         }
     }
-    row[0] > f64::new(0.0) && (near[2 * d + 2] == zero || (all && enter <= leave))
+    all && enter <= leave
 }
 
 /// Returns `true` if the first part of a row meets the box between `corners`, as
@@ -232,8 +247,13 @@ fn ray_meets<F: Float>(row: &Array<f64>, corners: &Array<F>, #[comptime] d: usiz
             leave = leave.min(product(far, select(far > zero, more, less)) + least);
         }
     }
-    all && enter <= leave
+    all && enter <= leave && enter <= row[4]
 }
+
+/// The kinds of axes of a ray: it crosses planes, it runs along them, or its numbers are out of range.
+const BOUNDED: f32 = 0.0;
+const PARALLEL: f32 = 1.0;
+const UNBOUNDED: f32 = 2.0;
 
 /// More than the relative rounding errors of the parameters at which a ray meets planes: a difference, a reciprocal and
 /// a product in `f32`.

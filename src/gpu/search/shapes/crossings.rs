@@ -17,6 +17,7 @@ use crate::gpu::bvh::traverse::list::{List, ListOutputLaunch};
 use crate::gpu::csr::Csr;
 use crate::gpu::device::on;
 use crate::gpu::device_vec::DeviceVec;
+use crate::gpu::errors;
 use crate::gpu::search::hit_lists::{HitLists, HitListsLaunch, sort_list};
 use crate::gpu::search::neighbors::Count;
 use crate::gpu::search::shapes::rows::RAY_NUMBERS;
@@ -88,7 +89,7 @@ impl<T: Crossed<S, D>, S: Coordinate, const D: usize> ValueBvh<T, S, D> {
     /// ```
     ///
     /// # Errors
-    /// As [`ValueBvh::query_all`].
+    /// As [`ValueBvh::query_all`]. There may be at most 2^31 - 1 entries.
     ///
     /// # Cost
     /// Two walks and a sort. Memory: 20 bytes per entry and 4 per ray; while it runs, 4 more per entry.
@@ -105,6 +106,9 @@ impl<T: Crossed<S, D>, S: Coordinate, const D: usize> ValueBvh<T, S, D> {
             let (input, counts) = (rows.order.arg(), offsets.arg());
             tree.walk::<_, Ray<S, D>, <T as HitBy<Ray<S, D>, S, D>>::Test, Count>(client, &rows, Some(stored), input, counts);
             let indices: Buffer<u32> = Csr::allocate_values(client, &offsets)?;
+            if 2 * indices.len() as u128 > u128::from(u32::MAX) {
+                return Err(errors::too_many_values(2 * indices.len() as u128, "parameters of crossings"));
+            }
             check_allocation(client, 16 * indices.len() as u128)?;
             let numbers = Buffer::<f64>::new(client, 2 * indices.len());
             // The walk lists positions in the tree, because the numbers of values are in its order.

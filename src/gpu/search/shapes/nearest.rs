@@ -35,6 +35,8 @@ struct NearestSpec {
     /// `true` if the search fills a part of each row, and `false` for later parts.
     is_part: bool,
     is_first: bool,
+    /// `true` if coordinates are `f32`.
+    is_f32: bool,
     /// `true` if the stored boxes are points, with one corner.
     are_points: bool,
     /// The number of numbers of a stored shape; 0 for boxes.
@@ -43,11 +45,18 @@ struct NearestSpec {
     test: TypeId,
 }
 
-/// The range of squares in the type of the tree that have not lost their digits and have not overflowed.
+/// The range of squares in `f32` that have not lost their digits and have not overflowed.
 const SMALLEST_SQUARE: f32 = 1e-30;
 const LARGEST_SQUARE: f32 = 1e38;
 /// Less than 1 by more than the relative rounding errors of a squared distance in `f32`, with up to ten dimensions.
 const LESS: f32 = 1.0 - 16.0 * f32::EPSILON;
+
+impl NearestSpec {
+    /// Returns `true` if boxes are tested in `f32` first: [`LESS`] holds, and squares of differences do not cancel.
+    fn is_filtered(self) -> bool {
+        self.is_f32 && !self.periodic && self.d <= 10
+    }
+}
 
 /// The queries of a search, and its limits.
 #[derive(CubeType, CubeLaunch)]
@@ -149,6 +158,7 @@ impl<S: Coordinate, const D: usize> SearchedTree<'_, S, D> {
                 k: found.k.min(MAX_K_PER_SEARCH),
                 is_part: found.k > MAX_K_PER_SEARCH,
                 is_first: from == 0,
+                is_f32: S::IS_F32,
                 are_points: self.are_points,
                 stored: stored.map_or(0, |stored| stored.width),
                 test: TypeId::of::<T>(),
@@ -179,7 +189,7 @@ impl<S: Coordinate, const D: usize> SearchedTree<'_, S, D> {
 pub(in crate::gpu) enum Wanted<'a> {
     /// The same for each query.
     Same(Nearest),
-    /// Those of each query.
+    /// Different ones.
     Each(&'a [Nearest]),
 }
 
@@ -301,7 +311,7 @@ fn find_nearest<F: Float, T: DistanceTest>(
 }
 
 /// A lower bound of the squared distance of a query and a box, which is at most that of the boxes inside. In open space
-/// it is computed in the type of the tree.
+/// it is computed in `f32` if coordinates are.
 #[cube]
 fn lower_distance2<F: Float>(
     tree: &Tree<F>,
@@ -311,8 +321,8 @@ fn lower_distance2<F: Float>(
     #[comptime] spec: NearestSpec,
 ) -> f64 {
     let d = comptime!(spec.d);
-    if comptime!(spec.periodic) {
-        exact_boxes_distance2::<F>(own, corners, &tree.exact_sides, d, true)
+    if comptime!(!spec.is_filtered()) {
+        exact_boxes_distance2::<F>(own, corners, &tree.exact_sides, d, comptime!(spec.periodic))
     } else {
         let distance2 = boxes_distance2::<F>(near, corners, &tree.sides, d, false);
         // Smaller squares may have lost all their digits, larger ones may have overflowed.

@@ -3,7 +3,7 @@
 //! In: queries. Out: a row of `f64` for each, sorted along the Morton curve. `walk` and `nearest` compare
 //! the first part of a row with boxes; the tests of shapes read the rest.
 //! Cost: in the first part, D + 3 numbers per sphere; per box 1 + 2 D, or 1 + 6 D for the images that may meet a
-//! periodic box; 4 per ray.
+//! periodic box; 5 per ray.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -34,7 +34,7 @@ pub(in crate::gpu) enum RowShape {
     Box,
     /// Numbers that [`write_ray`] writes. The rest of the row is the ray.
     Ray,
-    /// As for a box in open space: the box around any other query.
+    /// The box around any other query, as of a box in open space.
     Extent,
 }
 
@@ -62,15 +62,16 @@ pub(super) fn write_sphere<S: Coordinate, const D: usize>(space: &Space<D>, own:
     row[D..].copy_from_slice(&limits);
 }
 
-/// Writes the first part of the row of a ray: 1, or 0 for a ray without points, and the factors and the summand by which
-/// quotients are rounded outwards.
+/// Writes the first part of the row of a ray: 1, or 0 for a ray without points; the factors and the summand by which
+/// quotients are rounded outwards; and the largest parameter of a hit.
 pub(in crate::gpu) fn write_ray<S: Coordinate, const D: usize>(own: &Ray<S, D>, row: &mut [f64]) {
     let error = 4.0 * f64::EPSILON;
-    row.copy_from_slice(&[f64::from(u8::from(own.is_proper())), 1.0 - error, 1.0 + error, f64::MIN_POSITIVE]);
+    let is_proper = f64::from(u8::from(own.is_proper()));
+    row.copy_from_slice(&[is_proper, 1.0 - error, 1.0 + error, f64::MIN_POSITIVE, f64::MAX]);
 }
 
 /// The length of the first part of the row of a ray.
-pub(in crate::gpu) const RAY_NUMBERS: usize = 4;
+pub(in crate::gpu) const RAY_NUMBERS: usize = 5;
 
 /// Writes the row of a box.
 pub(super) fn write_box<S: Coordinate, const D: usize>(space: &Space<D>, own: &Aabb<S, D>, row: &mut [f64]) {
@@ -125,6 +126,7 @@ impl HostRows {
         // Positions in the common list depend on the rows before.
         if has_extra.into_inner() {
             for (at, row) in rows.chunks_mut(width).enumerate() {
+                row.fill(0.0);
                 write(at, row, &mut extra);
             }
         }

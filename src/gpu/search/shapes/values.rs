@@ -29,6 +29,9 @@ use crate::search::nearest::Nearest;
 /// Values are shapes, user-defined types ([`Shape`]), or pairs of one and a value, which stay on the host. Results are
 /// positions in [`ValueBvh::values`]. Space is open.
 ///
+/// The parts of rays inside shapes may differ from the CPU's in one case: if products of lengths vanish in `f64`, for
+/// shapes of `f32` with radii beyond the range of `f32`.
+///
 /// ```no_run
 /// use ropewalk::geometry::Triangle;
 /// use ropewalk::gpu::{Device, ValueBvh};
@@ -62,14 +65,16 @@ impl<T: Shape<S, D>, S: Coordinate, const D: usize> ValueBvh<T, S, D> {
         let boxes = BoxBvh::build(&values, device)?;
         on!(device, client => {
             check_quotients(client, device)?;
-            check_rows(client, values.len(), T::NUMBERS)?;
-            let HostRows { rows, extra } = HostRows::new(values.len(), T::NUMBERS, &|at, row, extra| {
-                values[at].write(row, extra);
+            // A row has at least one number.
+            let width = T::NUMBERS.max(1);
+            check_rows(client, values.len(), width)?;
+            let HostRows { rows, extra } = HostRows::new(values.len(), width, &|at, row, extra| {
+                values[at].write(&mut row[..T::NUMBERS], extra);
             });
             check_rows(client, extra.len(), 1)?;
             let rows = DeviceVec::new(&rows, device)?.values;
-            let rows = gather(client, &rows, &boxes.order, T::NUMBERS, Layout::Rows);
-            let stored = StoredRows { rows, extra: Buffer::from_slice(client, &extra), width: T::NUMBERS };
+            let rows = gather(client, &rows, &boxes.order, width, Layout::Rows);
+            let stored = StoredRows { rows, extra: Buffer::from_slice(client, &extra), width };
             Ok(Self { values, boxes, stored })
         })
     }

@@ -121,7 +121,7 @@ impl<S: Coordinate, const D: usize> SearchedTree<'_, S, D> {
             let (row, numbers) = row.split_at_mut(first);
             queries[at].write_row(self.space, row);
             if !numbers.is_empty() {
-                queries[at].write(numbers, extra);
+                queries[at].write(&mut numbers[..Q::NUMBERS], extra);
             }
         };
         let width = self.row_width::<Q>(for_shapes);
@@ -134,7 +134,7 @@ impl<S: Coordinate, const D: usize> SearchedTree<'_, S, D> {
 
     fn row_width<Q: Query<S, D>>(&self, for_shapes: bool) -> usize {
         let has_numbers = for_shapes || matches!(Q::SHAPE, RowShape::Ray | RowShape::Extent);
-        self.first_part::<Q>() + if has_numbers { Q::NUMBERS } else { 0 }
+        self.first_part::<Q>() + if has_numbers { Q::NUMBERS.max(1) } else { 0 }
     }
 
     /// Walks the tree for each query. `stored` holds the numbers of the stored values, if their tests select hits.
@@ -151,6 +151,7 @@ impl<S: Coordinate, const D: usize> SearchedTree<'_, S, D> {
             d: D,
             periodic: self.space.period().is_some(),
             shape: Q::SHAPE,
+            is_f32: S::IS_F32,
             width: self.row_width::<Q>(stored.is_some()),
             stored: stored.map_or(0, |stored| stored.width),
             are_points: self.are_points,

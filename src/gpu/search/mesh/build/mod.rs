@@ -68,10 +68,10 @@ impl<S: Coordinate> Mesh<S> {
     pub fn build(vertices: &[[S; 3]], faces: &[[u32; 3]], device: Device) -> Result<Self> {
         check_input(vertices, faces)?;
         let n = faces.len();
-        check_size(9 * n)?;
+        check_size((9 * n).max(3 * vertices.len()))?;
         on!(device, client => {
             check_rounding::<_, S>(client, device, || smallest_of(vertices))?;
-            check_allocation(client, (size_of_val(vertices) as u128).max(64 * n as u128))?;
+            check_allocation(client, (size_of_val(vertices) as u128).max(94 * n as u128))?;
             end_phase(client, "checks")?;
             let faces = DeviceVec::new(faces.as_flattened(), device)?.values;
             let places = DeviceVec::new(vertices.as_flattened(), device)?.values;
