@@ -114,7 +114,15 @@ fn compare<S: Coordinate, const D: usize>(boxes: &[Aabb<S, D>], random: &mut Ran
 fn trees_and_queries() {
     let mut random = Random::new(3);
     for n in [0, 1, 2, 40, 3000] {
-        compare(&boxes::<f32, 3>(&mut random, n, 0.0), &mut random, "any boxes");
+        compare(&boxes::<f32, 3>(&mut random, n, 0.5), &mut random, "boxes on a grid");
+    }
+}
+
+#[test]
+#[ignore = "wide"]
+fn wide_trees_in_the_plane_and_on_a_line() {
+    let mut random = Random::new(3);
+    for n in [0, 1, 2, 40, 3000] {
         compare(&boxes::<f64, 2>(&mut random, n, 0.5), &mut random, "boxes on a grid");
     }
     compare_many_neighbors(&boxes::<f64, 1>(&mut random, 900, 0.0));
@@ -216,7 +224,8 @@ fn bad_boxes() {
 }
 
 #[test]
-fn options_of_each_query() {
+#[ignore = "wide"]
+fn wide_options_of_each_query() {
     let mut random = Random::new(13);
     let boxes: Vec<Aabb<f32, 3>> = boxes(&mut random, 500, 0.5);
     let points: Vec<[f32; 3]> = boxes.iter().map(|own| own.lo).collect();

@@ -76,7 +76,8 @@ fn searches_of_clouds() {
 }
 
 #[test]
-fn searches_in_all_dimensions() {
+#[ignore = "wide"]
+fn wide_searches_in_all_dimensions() {
     compare(&clouds::whole_lattice::<f32, 1>());
     compare(&clouds::geometric::<f64, 5>(20));
     compare(&clustered::<f32, 10>());
@@ -94,7 +95,8 @@ fn wide_searches_of_clouds() {
 
 /// Consecutive searches for 64 neighbours, with ties and copies.
 #[test]
-fn more_than_64_neighbors() {
+#[ignore = "wide"]
+fn wide_more_than_64_neighbors() {
     let mut cloud = clouds::uniform::<f32, 2>("uniform", 200, 0.0, 1.0, &[], 1.0);
     cloud.points.extend([cloud.points[3]; 80]);
     for side in [None, Some(1.0)] {
@@ -109,7 +111,8 @@ fn more_than_64_neighbors() {
 
 /// More points than one kernel compares on devices whose loops are limited, and more queries than a block has threads.
 #[test]
-fn many_points() {
+#[ignore = "wide"]
+fn wide_many_points() {
     let points = Sample::parse("halos:n=61000,seed=3").unwrap().points().unwrap();
     let theirs = ropewalk::Bvh::build_periodic(&points, 1.0).unwrap();
     let ours = gpu::BruteForce::build_periodic(&points, 1.0, device()).unwrap();

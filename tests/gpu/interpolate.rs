@@ -293,7 +293,8 @@ fn wide_radii() {
 }
 
 #[test]
-fn cubic_polynomials() {
+#[ignore = "wide"]
+fn wide_cubic_polynomials() {
     compare::<f64, 2>(&MovingLeastSquares::new(3).with_gradients(true), Weight::default(), None);
 }
 

@@ -152,7 +152,8 @@ fn triangles_and_rays() {
 
 /// Directions, origins and ranges of rays that leave the range of `f32`, or that devices may flush to 0.
 #[test]
-fn rays_at_the_edge_of_numbers() {
+#[ignore = "wide"]
+fn wide_rays_at_the_edge_of_numbers() {
     fn compare_rays<S: Coordinate>(scale: f64, odd: &[f64]) {
         let number = S::from_f64;
         let boxes: Vec<Aabb<S, 2>> = (0..60)
@@ -182,7 +183,8 @@ fn rays_at_the_edge_of_numbers() {
 
 /// Distances whose squares leave the range of `f32`, in trees of `f64`, and options of each query.
 #[test]
-fn nearest_shapes_of_any_size() {
+#[ignore = "wide"]
+fn wide_nearest_shapes_of_any_size() {
     let mut random = Random::new(14);
     for scale in [1e-20, 1.0, 1e25] {
         let mut sphere = || {
