@@ -1,7 +1,7 @@
 //! Trees inside kernels of the user.
 //!
-//! In: a tree, and a call that launches kernels. Out: what the call returns. The kernels get the tree as an argument and
-//! walk it in their own way.
+//! In: a tree, and a call that launches kernels. Out: the result of the call. The kernels get the tree as an argument
+//! and walk it in their own way.
 
 #![allow(missing_docs)] // The macros add undocumented expansions.
 
@@ -17,8 +17,8 @@ use crate::gpu::metric::{Vec2, corners, min_distance2, offset};
 
 /// A tree of points as the argument of a user-defined kernel.
 ///
-/// A walk visits the nodes in depth-first order. For each node the kernel decides whether it enters; the walk of a thread
-/// has no other state than the index of a node. Points have positions in the tree, in the order of which
+/// A walk visits the nodes in depth-first order. For each node the kernel decides whether it enters. The walk of a
+/// thread has no other state than the index of a node. Points have positions in the tree, in the order of which
 /// [`TreeView::index`] and [`TreeView::coordinate`] give their index in the caller's slice and their coordinates.
 ///
 /// ```no_run
@@ -38,7 +38,7 @@ use crate::gpu::metric::{Vec2, corners, min_distance2, offset};
 ///             let is_near = tree.min_distance2(&node, &own, 2usize, false) <= radius * radius;
 ///             if is_near && node.is_leaf {
 ///                 for other in node.first..tree.end_of(&node) {
-///                     let (x, y) = (tree.coordinate(other, 0) - own[0], tree.coordinate(other, 1) - own[1]);
+///                     let (x, y) = (tree.coordinate(other, 0usize) - own[0], tree.coordinate(other, 1usize) - own[1]);
 ///                     if x * x + y * y <= radius * radius {
 ///                         sum += masses[tree.index(other) as usize];
 ///                     }
@@ -62,12 +62,14 @@ use crate::gpu::metric::{Vec2, corners, min_distance2, offset};
 ///     }
 /// }
 ///
-/// let device = Device::first()?;
-/// let bvh = Bvh::build(&[[0.0f32, 0.0], [1.0, 0.0], [5.0, 5.0]], device)?;
-/// let masses = DeviceVec::new(&[1.0f32, 2.0, 4.0], device)?;
-/// let sums = bvh.call(SumMasses { masses: &masses, radius: 1.0 })??;
-/// assert_eq!(sums.read()?, [3.0, 3.0, 4.0]);
-/// # Ok::<(), ropewalk::Error>(())
+/// fn main() -> Result<()> {
+///     let device = Device::first()?;
+///     let bvh = Bvh::build(&[[0.0f32, 0.0], [1.0, 0.0], [5.0, 5.0]], device)?;
+///     let masses = DeviceVec::new(&[1.0f32, 2.0, 4.0], device)?;
+///     let sums = bvh.call(SumMasses { masses: &masses, radius: 1.0 })??;
+///     assert_eq!(sums.read()?, [3.0, 3.0, 4.0]);
+///     Ok(())
+/// }
 /// ```
 #[derive(CubeType, CubeLaunch)]
 pub struct TreeView<F: Float> {
