@@ -62,8 +62,10 @@ pub(super) fn write_sphere<S: Coordinate, const D: usize>(space: &Space<D>, own:
     row[D..].copy_from_slice(&limits);
 }
 
-/// Writes the first part of the row of a ray: 1, or 0 for a ray without points; the factors and the summand by which
-/// quotients are rounded outwards; and the largest parameter of a hit.
+/// Writes the first part of the row of a ray.
+///
+/// It begins with 1, or 0 for a ray without points. Two factors and a summand follow, by which quotients are rounded
+/// outwards. The last number is the largest parameter of a hit.
 pub(in crate::gpu) fn write_ray<S: Coordinate, const D: usize>(own: &Ray<S, D>, row: &mut [f64]) {
     let error = 4.0 * f64::EPSILON;
     let is_proper = f64::from(u8::from(own.is_proper()));
