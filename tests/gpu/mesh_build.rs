@@ -119,8 +119,7 @@ fn errors_of_the_cpu() {
 }
 
 #[test]
-#[ignore = "wide"]
-fn wide_refits() {
+fn refits() {
     let device = device();
     let surface = around("a ball", 20, |_| 1.0);
     let mut vertices: Vec<[f32; 3]> = surface.vertices.iter().map(|vertex| vertex.map(|x| x as f32)).collect();
