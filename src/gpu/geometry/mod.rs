@@ -19,8 +19,10 @@ mod stored;
 mod support;
 #[cfg(test)]
 mod tests;
+pub(in crate::gpu) mod triangle_bounds;
 mod vector;
 
 pub(in crate::gpu) use pairs::intersects;
 pub(in crate::gpu) use solid::{CoreKind, SolidSpec, write_solid};
 pub(in crate::gpu) use stored::distance2_to_point;
+pub(in crate::gpu) use vector::literal;

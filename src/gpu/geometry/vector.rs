@@ -13,7 +13,7 @@ const UNROLLED: usize = 3;
 
 /// Returns a number in `f64`, which `f64::new` would round to `f32`.
 #[cube]
-pub(super) fn literal(#[comptime] value: f64) -> f64 {
+pub(in crate::gpu) fn literal(#[comptime] value: f64) -> f64 {
     value.runtime()
 }
 

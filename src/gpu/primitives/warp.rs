@@ -234,7 +234,7 @@ pub(in crate::gpu) fn warp_sum<N: Numeric>(value: N, #[comptime] warp: Warp) -> 
 
 /// Returns the sum over the threads of the warp up to and including this one.
 #[cube]
-fn warp_inclusive_sum(value: u32, #[comptime] warp: Warp) -> u32 {
+pub(in crate::gpu) fn warp_inclusive_sum(value: u32, #[comptime] warp: Warp) -> u32 {
     if comptime!(warp == Warp::Native) {
         plane_inclusive_sum(value)
     } else {

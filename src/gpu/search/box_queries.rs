@@ -11,7 +11,8 @@ use crate::gpu::csr::Csr;
 use crate::gpu::device::on;
 use crate::gpu::device_vec::DeviceVec;
 use crate::gpu::search::shapes::query::Query;
-use crate::gpu::search::shapes::walk::{AnyValue, SearchedTree};
+use crate::gpu::search::shapes::searched_tree::SearchedTree;
+use crate::gpu::search::shapes::walk::AnyValue;
 
 impl<S: Coordinate, const D: usize> BoxBvh<S, D> {
     /// Returns the tree as the argument of a walk; `None` if it is empty.

@@ -1,13 +1,15 @@
 //! Lists of hits along rays, and their sorting.
 //!
-//! In: lists in any order. Out: each list sorted by its first number, then by index. Each thread sorts one list. Cost:
-//! O(n log n) for a list of n.
+//! In: lists in any order. Out: each list sorted by its first number, then by index.
+//! Cost: O(n log² n) for a list of n, shared by the threads of a block; O(n log n) by a thread for a long one.
 //!
 //! **Launch contract.** Lists lie within the arrays: the offsets ascend, and the last one is the number of entries.
 
 #![allow(unsafe_code)] // An unchecked kernel: see the launch contract.
 
 use cubecl::prelude::*;
+
+use crate::gpu::buffer::{THREADS_PER_BLOCK, blocks_for, grid};
 
 /// Lists of hits, or the results of rays that have another form.
 #[derive(CubeType, CubeLaunch)]
@@ -20,20 +22,162 @@ pub(in crate::gpu) struct HitLists {
     pub offsets: Array<u32>,
 }
 
-/// Sorts each of `n` lists, whose entries have `width` numbers.
+/// Lists of more than the first number of entries and at most the second are sorted by a block in shared memory.
+const FEW: u32 = 16;
+const MANY: usize = 512;
+/// Threads of a block, and the entries of each.
+const SORTERS: u32 = 64;
+const OWN: usize = MANY / SORTERS as usize;
+/// The lists of a block.
+const LISTS: u32 = 16;
+
+/// Sorts each of `n` lists, whose entries have `width` numbers. Lists satisfy the launch contract of this module.
+pub(in crate::gpu) fn sort_lists<R: Runtime>(
+    client: &ComputeClient<R>,
+    lists: impl Fn() -> HitListsLaunch<R>,
+    n: usize,
+    width: usize,
+) {
+    let (blocks, dim) = (grid(n.div_ceil(LISTS as usize)), CubeDim::new_1d(SORTERS));
+    // SAFETY: the launch contract of this module, with the number of lists.
+    unsafe {
+        sort_in_blocks::launch_unchecked::<R>(client, blocks, dim, lists(), n as u32, width);
+        let dim = CubeDim::new_1d(THREADS_PER_BLOCK);
+        sort_in_threads::launch_unchecked::<R>(client, blocks_for(n), dim, lists(), n as u32, width);
+    }
+}
+
+/// Sorts each list of more than [`FEW`] and at most [`MANY`] entries with a bitonic network.
 #[cube(launch_unchecked)]
-pub(in crate::gpu) fn sort_lists(lists: &mut HitLists, n: u32, #[comptime] width: usize) {
+fn sort_in_blocks(lists: &mut HitLists, n: u32, #[comptime] width: usize) {
+    let mut firsts = SharedMemory::<f64>::new(MANY);
+    let mut entries = SharedMemory::<u32>::new(MANY);
+    for turn in 0..LISTS {
+        let list = CUBE_POS as u32 * LISTS + turn;
+        if list < n {
+            let first = lists.offsets[list as usize];
+            let len = lists.offsets[(list + 1) as usize] - first;
+            // The same for all threads of the block, which meet at barriers.
+            if len > FEW && len <= comptime!(MANY as u32) {
+                sort_in_block(lists, &mut firsts, &mut entries, first, len, width);
+            }
+        }
+    }
+}
+
+/// Sorts a list by a block.
+#[cube]
+fn sort_in_block(
+    lists: &mut HitLists,
+    firsts: &mut SharedMemory<f64>,
+    entries: &mut SharedMemory<u32>,
+    first: u32,
+    len: u32,
+    #[comptime] width: usize,
+) {
+    // The length of the network, of which the places behind the list count as its last entries.
+    let mut whole = Array::<u32>::new(1usize);
+    whole[0] = 2 * FEW;
+    while whole[0] < len {
+        whole[0] = 2 * whole[0];
+    }
+    let end = whole[0];
+    #[unroll]
+    for own in 0..OWN {
+        let at = UNIT_POS + comptime!(own as u32 * SORTERS);
+        entries[at as usize] = at;
+        if at < len {
+            firsts[at as usize] = lists.numbers[width * (first + at) as usize];
+        }
+    }
+    sync_cube();
+    // The length of the runs to be sorted, and the distance of the entries to be compared.
+    let mut state = Array::<u32>::new(2usize);
+    state[0] = 2;
+    while state[0] <= end {
+        state[1] = state[0] / 2;
+        while state[1] > 0 {
+            let (run, step) = (state[0], state[1]);
+            #[unroll]
+            for own in 0..comptime!(OWN / 2) {
+                let pair = UNIT_POS + comptime!(own as u32 * SORTERS);
+                if 2 * pair < end {
+                    let low = 2 * pair - pair % step;
+                    let high = low + step;
+                    let (a, b) = (entries[low as usize], entries[high as usize]);
+                    if follows(lists, firsts, first, len, a, b) == (low & run == 0) {
+                        entries[low as usize] = b;
+                        entries[high as usize] = a;
+                    }
+                }
+            }
+            sync_cube();
+            state[1] = step / 2;
+        }
+        state[0] = 2 * state[0];
+    }
+    // All entries are read before any is written.
+    let mut indices = Array::<u32>::new(OWN);
+    let mut numbers = Array::<f64>::new(comptime!(OWN * width));
+    #[unroll]
+    for own in 0..OWN {
+        let at = UNIT_POS + comptime!(own as u32 * SORTERS);
+        if at < len {
+            let from = (first + entries[at as usize]) as usize;
+            indices[own] = lists.indices[from];
+            #[unroll]
+            for k in 0..width {
+                numbers[comptime!(own * width + k)] = lists.numbers[width * from + k];
+            }
+        }
+    }
+    sync_storage();
+    sync_cube();
+    #[unroll]
+    for own in 0..OWN {
+        let at = UNIT_POS + comptime!(own as u32 * SORTERS);
+        if at < len {
+            let to = (first + at) as usize;
+            lists.indices[to] = indices[own];
+            #[unroll]
+            for k in 0..width {
+                lists.numbers[width * to + k] = numbers[comptime!(own * width + k)];
+            }
+        }
+    }
+}
+
+/// Returns `true` if entry `a` of a list comes after entry `b`.
+#[cube]
+fn follows(lists: &HitLists, firsts: &SharedMemory<f64>, first: u32, len: u32, a: u32, b: u32) -> bool {
+    // Places behind the list come after all entries, in any order.
+    let mut is_later = a >= len;
+    if a < len && b < len {
+        let (of_a, of_b) = (firsts[a as usize], firsts[b as usize]);
+        is_later = of_a > of_b;
+        if of_a == of_b {
+            is_later = lists.indices[(first + a) as usize] > lists.indices[(first + b) as usize];
+        }
+    }
+    is_later
+}
+
+/// Sorts each of the other lists.
+#[cube(launch_unchecked)]
+fn sort_in_threads(lists: &mut HitLists, n: u32, #[comptime] width: usize) {
     let at = ABSOLUTE_POS;
     if (at as u32) < n {
         let first = lists.offsets[at];
         let len = lists.offsets[at + 1] - first;
-        sort_list(lists, first, len, width);
+        if len <= FEW || len > comptime!(MANY as u32) {
+            sort_list(lists, first, len, width);
+        }
     }
 }
 
 /// Sorts a list by its first number, then by index, with a heap whose root is the last hit.
 #[cube]
-pub(in crate::gpu) fn sort_list(lists: &mut HitLists, first: u32, n: u32, #[comptime] width: usize) {
+fn sort_list(lists: &mut HitLists, first: u32, n: u32, #[comptime] width: usize) {
     let mut left = Array::<u32>::new(2usize);
     // The size of the heap; the root of the next subtree to be heaped.
     left[0] = n;

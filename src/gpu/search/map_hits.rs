@@ -21,9 +21,10 @@ use crate::gpu::primitives::gather::{Layout, gather};
 use crate::gpu::search::emitter::Emitter;
 use crate::gpu::search::shapes::query::Query;
 use crate::gpu::search::shapes::rows::RowShape;
+use crate::gpu::search::shapes::searched_tree::{SearchedTree, StoredRows};
 use crate::gpu::search::shapes::shape::HitBy;
 use crate::gpu::search::shapes::tests::HitTest;
-use crate::gpu::search::shapes::walk::{AnyValue, SearchedTree, StoredRows};
+use crate::gpu::search::shapes::walk::AnyValue;
 use crate::gpu::search::shapes::{Shape, ValueBvh};
 use crate::gpu::search::sorted_shapes::SortedShapes;
 use crate::gpu::search::visitor::one_each;
@@ -204,7 +205,7 @@ fn map_rows<R: Runtime, S: Coordinate, const D: usize, Q: Query<S, D>, M: HitMap
     let rows = tree.sort_queries(client, queries, stored.is_some())?;
     let mapping = Mapping::<M>::new(client, tree.device, tree.order, &rows.order, own, values)?;
     mapping.run(client, tree.device, &|pass| {
-        let (input, output) = (mapping.input(pass), mapping.output(pass));
+        let (input, output) = (|| mapping.input(pass), || mapping.output(pass));
         match pass {
             Pass::Count(_) => tree.walk::<_, Q, T, MapVisitor<M, false>>(client, &rows, stored, input, output),
             Pass::Write { .. } => tree.walk::<_, Q, T, MapVisitor<M, true>>(client, &rows, stored, input, output),

@@ -19,7 +19,8 @@ use crate::gpu::device::on;
 use crate::gpu::device_vec::DeviceVec;
 use crate::gpu::search::neighbors::Count;
 use crate::gpu::search::shapes::query::Query;
-use crate::gpu::search::shapes::walk::{AnyValue, SearchedTree};
+use crate::gpu::search::shapes::searched_tree::SearchedTree;
+use crate::gpu::search::shapes::walk::AnyValue;
 use crate::gpu::search::sorted_shapes::SortedShapes;
 
 impl<S: Coordinate, const D: usize> Bvh<S, D> {

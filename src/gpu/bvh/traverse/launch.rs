@@ -15,7 +15,7 @@ use crate::gpu::bvh::traverse::list::{List, ListOutputLaunch};
 use crate::gpu::bvh::traverse::packet::block_units;
 use crate::gpu::bvh::traverse::queries::WalkQueries;
 use crate::gpu::bvh::traverse::query_boxes::box_groups;
-use crate::gpu::bvh::traverse::runs::{RunBuffers, list_runs};
+use crate::gpu::bvh::traverse::runs::{RunBuffers, group_limits, list_runs};
 use crate::gpu::bvh::traverse::spec::{TraversalMode, TreeLaunch, WalkSpec};
 use crate::gpu::bvh::traverse::sweep::sweep;
 use crate::gpu::bvh::traverse::sweep_rows::{ROW_THREADS, sweep_rows};
@@ -34,8 +34,12 @@ const LEAST_QUERIES: usize = 3 << 18;
 
 /// Returns `true` if runs are listed for `n` queries.
 pub(in crate::gpu) fn takes_runs(warp: Warp, n: usize) -> bool {
-    let is_large = n >= LEAST_QUERIES || WarpChoice::forced().is_ok_and(|choice| choice.is_some());
-    warp.is_some() && n > 0 && is_large
+    warp.is_some() && n > 0 && (n >= LEAST_QUERIES || is_forced())
+}
+
+/// Returns `true` if `ROPEWALK_WARP` is set, so that few queries are enough for what warps do.
+pub(in crate::gpu) fn is_forced() -> bool {
+    WarpChoice::forced().is_ok_and(|choice| choice.is_some())
 }
 
 impl<S: Coordinate, const D: usize> Bvh<S, D> {
@@ -133,7 +137,8 @@ impl<S: Coordinate, const D: usize> Bvh<S, D> {
         let spec = self.walk_spec::<R, ()>(client, asked, mode);
         let new = || box_groups(client, &asked.axes, asked.n, spec);
         let boxes = if asked.are_stored { self.group_boxes.get_or_init(new).clone() } else { new() };
-        list_runs(client, self.tree(client, nodes), asked, boxes, nodes.end() as u32, mode, spec)
+        let limits = group_limits(client, asked, &boxes, spec);
+        list_runs(client, self.tree(client, nodes), asked.n, (boxes, limits), nodes.end() as u32, mode, spec)
     }
 
     /// Walks the tree for each query, with the runs of [`Bvh::list_runs`].

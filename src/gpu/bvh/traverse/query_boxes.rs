@@ -34,15 +34,8 @@ pub(in crate::gpu) fn query_boxes<F: Float>(
     #[comptime] warp: Warp,
 ) -> QueryBoxes<F> {
     let mut boxes = new_boxes::<F>(d, periodic);
-    // The first query after the largest step.
     let unit = UNIT_POS % WIDTH;
-    let mut step = F::new(0.0);
-    #[unroll]
-    for k in 0..d {
-        // The first thread has no predecessor, and gets its own value.
-        step = step.max((point[k] - warp_shuffle_up::<F>(point[k], 1, warp)).abs());
-    }
-    let cut = warp_ballot(step == warp_max::<F>(step, warp), warp).find_first_set() - 1;
+    let cut = after_largest_step::<F>(point, d, warp);
     #[unroll]
     for k in 0..d {
         // In each box, queries of the other part are replaced by an end of this part.
@@ -51,6 +44,46 @@ pub(in crate::gpu) fn query_boxes<F: Float>(
         let other = select(unit < cut, last, point[k]);
         boxes.set(k, warp_min::<F>(one, warp), warp_max::<F>(one, warp));
         boxes.set(comptime!(d + k), warp_min::<F>(other, warp), warp_max::<F>(other, warp));
+    }
+    boxes
+}
+
+/// Returns the number of the warp's first query after the largest step between consecutive ones.
+#[cube]
+pub(in crate::gpu) fn after_largest_step<F: Float>(
+    point: &Array<F>,
+    #[comptime] d: usize,
+    #[comptime] warp: Warp,
+) -> u32 {
+    let mut step = F::new(0.0);
+    #[unroll]
+    for k in 0..d {
+        // The first thread has no predecessor, and gets its own value.
+        step = step.max((point[k] - warp_shuffle_up::<F>(point[k], 1, warp)).abs());
+    }
+    warp_ballot(step == warp_max::<F>(step, warp), warp).find_first_set() - 1
+}
+
+/// Returns two boxes around the boxes of this warp's queries: around those that are in the first part, and around the
+/// others. `corners` holds the lower corner of a query's box, then the upper one. A lower corner of `most` and an upper
+/// one of `-most` are those of no box. All threads of the warp must take part.
+#[cube]
+pub(in crate::gpu) fn boxes_around<F: Float>(
+    corners: &Array<F>,
+    is_in_first: bool,
+    most: F,
+    #[comptime] d: usize,
+    #[comptime] periodic: bool,
+    #[comptime] warp: Warp,
+) -> QueryBoxes<F> {
+    let mut boxes = new_boxes::<F>(d, periodic);
+    #[unroll]
+    for k in 0..d {
+        let (lo, hi) = (corners[k], corners[d + k]);
+        let (first_lo, first_hi) = (select(is_in_first, lo, most), select(is_in_first, hi, -most));
+        let (last_lo, last_hi) = (select(is_in_first, most, lo), select(is_in_first, -most, hi));
+        boxes.set(k, warp_min::<F>(first_lo, warp), warp_max::<F>(first_hi, warp));
+        boxes.set(comptime!(d + k), warp_min::<F>(last_lo, warp), warp_max::<F>(last_hi, warp));
     }
     boxes
 }
@@ -78,27 +111,7 @@ fn store_boxes<F: Float>(axes: &Array<F>, numbers: &mut Array<F>, n: u32, #[comp
     let d = comptime!(spec.d);
     let point = point_at::<F>(axes, query, n, d);
     let boxes = query_boxes::<F>(&point, d, comptime!(spec.periodic), comptime!(spec.warp));
-    // Each thread writes one number, or two in many dimensions.
-    let begin = query as usize / WIDTH as usize * comptime!(4 * d);
-    let lane = unit % WIDTH;
-    let mut own = F::new(0.0);
-    let mut second = F::new(0.0);
-    #[unroll]
-    for k in 0..comptime!(2 * d) {
-        let (center, half) = (boxes.centers[k], boxes.halves[k]);
-        own = select(lane == comptime!(k as u32), center, own);
-        own = select(lane == comptime!((2 * d + k) as u32), half, own);
-        second = select(lane + WIDTH == comptime!((2 * d + k) as u32), half, second);
-    }
-    let is_group = unit - lane < n;
-    if is_group && lane < comptime!(4 * d as u32) {
-        numbers[begin + lane as usize] = own;
-    }
-    if comptime!(4 * d > 32) {
-        if is_group && lane + WIDTH < comptime!(4 * d as u32) {
-            numbers[begin + (lane + WIDTH) as usize] = second;
-        }
-    }
+    boxes.store(numbers, query / WIDTH, unit / WIDTH * WIDTH < n);
 }
 
 /// Loads the boxes of a group from `numbers`, where [`box_groups`] stored them.
@@ -138,6 +151,31 @@ impl<F: Float> QueryBoxes<F> {
         self.centers[at] = center;
         // Differences from a centre round, by less than this factor.
         self.halves[at] = (hi - center).max(center - lo) * F::new(1.000_001);
+    }
+
+    /// Stores the boxes of a group, if this warp has one, for [`load_boxes`].
+    pub fn store(&self, numbers: &mut Array<F>, group: u32, is_group: bool) {
+        let d = comptime!(self.d);
+        // Each thread writes one number, or two in many dimensions.
+        let begin = group as usize * comptime!(4 * d);
+        let lane = UNIT_POS % WIDTH;
+        let mut own = F::new(0.0);
+        let mut second = F::new(0.0);
+        #[unroll]
+        for k in 0..comptime!(2 * d) {
+            let (center, half) = (self.centers[k], self.halves[k]);
+            own = select(lane == comptime!(k as u32), center, own);
+            own = select(lane == comptime!((2 * d + k) as u32), half, own);
+            second = select(lane + WIDTH == comptime!((2 * d + k) as u32), half, second);
+        }
+        if is_group && lane < comptime!(4 * d as u32) {
+            numbers[begin + lane as usize] = own;
+        }
+        if comptime!(4 * d > 32) {
+            if is_group && lane + WIDTH < comptime!(4 * d as u32) {
+                numbers[begin + (lane + WIDTH) as usize] = second;
+            }
+        }
     }
 
     /// Returns the squared distance from a box to the nearer of the two boxes around the queries.

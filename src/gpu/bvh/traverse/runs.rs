@@ -107,41 +107,26 @@ fn is_emulated(warp: Warp) -> bool {
     matches!(warp, Warp::Emulated { .. })
 }
 
-/// Lists the runs of all groups of queries, which have these boxes around them.
+/// Lists the runs of all groups of `n` queries, which have these boxes around them, and these limits ([`Groups`]).
 pub(in crate::gpu) fn list_runs<S: Coordinate, R: Runtime>(
     client: &ComputeClient<R>,
     tree: TreeLaunch<S, R>,
-    asked: &WalkQueries<S>,
-    boxes: Buffer<S>,
+    n: usize,
+    (boxes, limits): (Buffer<S>, Buffer<S>),
     end: u32,
     mode: TraversalMode,
     spec: WalkSpec,
 ) -> RunBuffers<S> {
-    let groups = asked.n.div_ceil(WIDTH as usize);
+    let groups = n.div_ceil(WIDTH as usize);
     let buffers = RunBuffers {
         boxes,
-        limits: if spec.own_radii { Buffer::new(client, 2 * groups) } else { asked.filters.clone() },
+        limits,
         ranges: Buffer::new(client, 2 * RUNS as usize * groups),
         counts: Buffer::new(client, groups),
         heavy: Buffer::filled(client, groups + 1, 0),
     };
-    // SAFETY: the launch contract of `traverse`. There are `asked.n` queries, and the other buffers have room for each
-    // group.
+    // SAFETY: the launch contract of `traverse`. There are `n` queries, and the buffers have room for each group.
     unsafe {
-        if spec.own_radii {
-            let (blocks, dim) = spec.warp.blocks(asked.n, THREADS_PER_BLOCK);
-            let (boxes, limits) = (buffers.boxes.arg(), buffers.limits.arg());
-            limit_groups::launch_unchecked::<S, R>(
-                client,
-                blocks,
-                dim,
-                asked.arg(),
-                boxes,
-                limits,
-                asked.n as u32,
-                spec,
-            );
-        }
         walk_groups::launch_unchecked::<S, R>(
             client,
             blocks_for(groups),
@@ -157,6 +142,34 @@ pub(in crate::gpu) fn list_runs<S: Coordinate, R: Runtime>(
         );
     }
     buffers
+}
+
+/// Returns the limits of groups of queries with these boxes around them ([`Groups`]).
+pub(in crate::gpu) fn group_limits<S: Coordinate, R: Runtime>(
+    client: &ComputeClient<R>,
+    asked: &WalkQueries<S>,
+    boxes: &Buffer<S>,
+    spec: WalkSpec,
+) -> Buffer<S> {
+    if !spec.own_radii {
+        return asked.filters.clone();
+    }
+    let limits = Buffer::new(client, 2 * asked.n.div_ceil(WIDTH as usize));
+    let (blocks, dim) = spec.warp.blocks(asked.n, THREADS_PER_BLOCK);
+    // SAFETY: the launch contract of `traverse`. There are `asked.n` queries, and `limits` has room for each group.
+    unsafe {
+        limit_groups::launch_unchecked::<S, R>(
+            client,
+            blocks,
+            dim,
+            asked.arg(),
+            boxes.arg(),
+            limits.arg(),
+            asked.n as u32,
+            spec,
+        );
+    }
+    limits
 }
 
 /// Stores the largest squared radius of the queries in each box, by a warp for each group.

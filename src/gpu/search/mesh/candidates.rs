@@ -11,7 +11,7 @@ use crate::gpu::search::mesh::tree::{Axis, Node, byte};
 
 /// Returns the children of a node that a ray enters below a limit, one bit each.
 #[cube]
-pub(super) fn entered(ray: &FrameRay, node: &Node, limit: f32) -> u32 {
+pub(in crate::gpu::search) fn entered(ray: &FrameRay, node: &Node, limit: f32) -> u32 {
     let mut hits = Array::<u32>::new(1usize);
     hits[0] = 0;
     let x = Slab::new(&node.x, ray, 0usize);
@@ -25,6 +25,39 @@ pub(super) fn entered(ray: &FrameRay, node: &Node, limit: f32) -> u32 {
         hits[0] = hits[0] | select(enter <= leave, comptime!(1u32 << place), 0u32);
     }
     hits[0]
+}
+
+/// The results of [`box_entered`].
+pub(in crate::gpu::search) const MISSED: u32 = 0;
+pub(in crate::gpu::search) const IN_DOUBT: u32 = 1;
+pub(in crate::gpu::search) const ENTERED: u32 = 2;
+
+/// Returns whether a ray meets a box: certainly, possibly, or certainly not. `corners` holds the lower corner, then the
+/// upper one.
+#[cube]
+pub(in crate::gpu::search) fn box_entered(ray: &FrameRay, corners: &Array<f32>) -> u32 {
+    let padding = ray.padding();
+    // The first and last positions along the longest axis, at the latest and at the earliest.
+    let limit = ray.limit[0];
+    let mut first = padding + f32::new(0.0);
+    let mut last = limit - (limit.abs() * f32::new(1e-5) + f32::new(4.0) * padding);
+    let mut least = f32::new(0.0);
+    let mut most = limit + f32::new(0.0);
+    #[unroll]
+    for k in 0..3usize {
+        let inverse = ray.inverse[k];
+        let is_negative = inverse < f32::new(0.0);
+        let (near, far) =
+            (select(is_negative, corners[k + 3], corners[k]), select(is_negative, corners[k], corners[k + 3]));
+        let (enter, leave) = ((near - ray.origin[k]) * inverse, (far - ray.origin[k]) * inverse);
+        let error = padding * inverse.abs();
+        first = max(first, enter + error);
+        last = min(last, leave - error);
+        least = max(least, enter - error);
+        most = min(most, leave + error);
+    }
+    let is_sure = select(first <= last, ENTERED.runtime(), IN_DOUBT.runtime());
+    select(least <= most, is_sure, MISSED.runtime())
 }
 
 /// The parameters at which a ray enters and leaves the children of a node along one axis.

@@ -19,7 +19,7 @@
 use cubecl::prelude::*;
 
 use crate::error::Result;
-use crate::gpu::buffer::{Buffer, THREADS_PER_BLOCK, blocks_for, grid};
+use crate::gpu::buffer::{Buffer, grid};
 use crate::gpu::bvh::Coordinate;
 use crate::gpu::device::{MAX_ITERATIONS, is_cuda};
 use crate::gpu::errors;
@@ -112,17 +112,7 @@ pub(super) fn cast<R: Runtime, S: Coordinate>(
         return Err(errors::long_loops(format!("a ray with more than {MAX_SORTED} hits")));
     }
     if wanted == Wanted::List {
-        // SAFETY: the launch contract of this module. `found.offsets` are the offsets of the lists just written.
-        unsafe {
-            sort_lists::launch_unchecked::<R>(
-                client,
-                blocks_for(n),
-                CubeDim::new_1d(THREADS_PER_BLOCK),
-                hits(),
-                n as u32,
-                width(items.item),
-            )
-        };
+        sort_lists(client, hits, n, width(items.item));
     }
     Ok(())
 }

@@ -5,32 +5,34 @@
 //! vertices, faces -> build (merge, collapse, encode) -> tree
 //! tree, rays -> prepared -> cast (casting: candidates, triangle_hit, solid_hit, exact) -> lists -> hits
 //! tree, points -> nearest (point_triangle) -> hits
+//! boxes of shapes -> build -> wide_boxes (for `search::shapes`)
 //! ```
 //!
 //! The tree is built on the CPU and compressed there, or it is built on the device.
 
 mod build;
-mod candidates;
+pub(in crate::gpu::search) mod candidates;
 mod cast;
 mod cast_spec;
 mod cast_kernels;
 mod compressed;
 mod exact;
-mod ray_frame;
+pub(in crate::gpu::search) mod ray_frame;
 mod hits;
-mod primitives;
+pub(in crate::gpu::search) mod primitives;
 mod lists;
 mod nearest;
 mod constants;
 mod point_triangle;
-mod prepared;
+pub(in crate::gpu::search) mod prepared;
 mod ray_parameter;
-mod rays;
+pub(in crate::gpu::search) mod rays;
 mod refit_data;
 mod solid_hit;
 mod solids;
-mod tree;
+pub(in crate::gpu::search) mod tree;
 mod triangle_hit;
+pub(in crate::gpu::search) mod wide_boxes;
 
 pub use hits::{CastHits, MeshNeighbors, RayHits, RayLists};
 pub use rays::Rays;

@@ -24,7 +24,7 @@ const FEW: usize = 1 << 14;
 const BITS: u32 = 27;
 
 /// Rays in the unit of a tree.
-pub(super) struct PreparedRays {
+pub(in crate::gpu::search) struct PreparedRays {
     words: Buffer<u32>,
     scales: Buffer<f64>,
     /// The order in which rays are cast; empty for their own order.
@@ -72,7 +72,7 @@ impl PreparedRays {
 
 /// The kernel argument for [`PreparedRays`].
 #[derive(CubeType, CubeLaunch)]
-pub(super) struct PreparedRaysIn {
+pub(in crate::gpu::search) struct PreparedRaysIn {
     /// The rays as [`FrameRay::store`] writes them.
     pub words: Vec4,
     /// The scale of each ray, as [`FrameRay::set`] computes it.

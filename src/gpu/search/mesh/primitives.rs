@@ -7,10 +7,11 @@ use cubecl::prelude::*;
 use crate::gpu::buffer::Buffer;
 use crate::gpu::bvh::Coordinate;
 use crate::gpu::search::mesh::constants::SCALE;
+use crate::gpu::search::mesh::tree::{BOX_CORNERS, CORNERS};
 
 /// The type of items.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(super) enum Item {
+pub(in crate::gpu::search) enum Item {
     /// Triangles by their three corners.
     Triangle,
     /// Boxes by their lower and upper corners.
@@ -21,7 +22,7 @@ pub(super) enum Item {
 
 /// Stored items on a device.
 #[derive(Clone, Debug)]
-pub(super) struct Items<S> {
+pub(in crate::gpu::search) struct Items<S> {
     pub item: Item,
     pub n: usize,
     /// The coordinates of each item, by index.
@@ -32,6 +33,11 @@ pub(super) struct Items<S> {
 }
 
 impl<S: Coordinate> Items<S> {
+    /// The number of corners of triangles or boxes.
+    pub fn corners(&self) -> u32 {
+        if self.item == Item::Triangle { CORNERS } else { BOX_CORNERS }
+    }
+
     pub fn arg<R: Runtime>(&self) -> ItemsInLaunch<S, R> {
         ItemsInLaunch::new(self.exact.arg(), self.radii.arg(), self.numbers.arg(), self.n as u32)
     }
@@ -39,7 +45,7 @@ impl<S: Coordinate> Items<S> {
 
 /// The kernel argument for [`Items`].
 #[derive(CubeType, CubeLaunch)]
-pub(super) struct ItemsIn<F: Float> {
+pub(in crate::gpu::search) struct ItemsIn<F: Float> {
     exact: Array<F>,
     pub radii: Array<f64>,
     pub numbers: Array<f64>,
@@ -58,13 +64,24 @@ impl<F: Float> ItemsIn<F> {
         corners
     }
 
-    /// Returns the corners of a triangle in the unit of the tree.
-    pub fn framed(&self, index: u32) -> Array<f32> {
-        let mut corners = Array::<f32>::new(9usize);
+    /// Returns the corners of a triangle, or of a box, in the unit of the tree.
+    pub fn framed(&self, index: u32, #[comptime] count: u32) -> Array<f32> {
+        let width = comptime!(3 * count as usize);
+        let mut corners = Array::<f32>::new(width);
         #[unroll]
-        for k in 0..9usize {
-            let x = f64::cast_from(self.exact[9 * index as usize + k]);
+        for k in 0..width {
+            let x = f64::cast_from(self.exact[width * index as usize + k]);
             corners[k] = f32::cast_from((x - self.numbers[comptime!(k % 3)]) * self.numbers[SCALE]);
+        }
+        corners
+    }
+
+    /// Returns the corners of a box as they are stored.
+    pub fn corners_of_box(&self, index: u32) -> Array<F> {
+        let mut corners = Array::<F>::new(6usize);
+        #[unroll]
+        for k in 0..6usize {
+            corners[k] = self.exact[6 * index as usize + k];
         }
         corners
     }

@@ -13,8 +13,8 @@ use crate::gpu::search::mesh::tree::Vec4;
 /// State of a ray that cannot meet anything.
 pub(super) const MISSES: u32 = 0;
 /// State of a ray that is too far away for `f32`, so that every item must be tested.
-pub(super) const TEST_ALL: u32 = 1;
-pub(super) const READY: u32 = 2;
+pub(in crate::gpu::search) const TEST_ALL: u32 = 1;
+pub(in crate::gpu::search) const READY: u32 = 2;
 
 /// The number of vectors per ray.
 pub(super) const VECTORS: usize = 3;
@@ -26,7 +26,7 @@ const STATE: u32 = 5;
 ///
 /// Its fields are arrays, so that one ray can replace another.
 #[derive(CubeType)]
-pub(super) struct FrameRay {
+pub(in crate::gpu::search) struct FrameRay {
     pub origin: Array<f32>,
     /// The inverse of the direction's components. Small components are replaced, so none is 0.
     pub inverse: Array<f32>,

@@ -94,12 +94,12 @@ impl<S: Coordinate> Rays<S> {
         self.len() == 0
     }
 
-    pub(super) fn arg<R: Runtime>(&self) -> RaysInLaunch<S, R> {
+    pub(in crate::gpu::search) fn arg<R: Runtime>(&self) -> RaysInLaunch<S, R> {
         RaysInLaunch::new(self.origins.arg(), self.directions.arg(), self.ranges.arg())
     }
 
     /// Returns `true` if each ray has a range.
-    pub(super) fn has_ranges(&self) -> bool {
+    pub(in crate::gpu::search) fn has_ranges(&self) -> bool {
         self.ranges.len() > 0
     }
 }
@@ -111,7 +111,7 @@ fn check_count(n: usize) -> Result<()> {
 
 /// The kernel argument for [`Rays`].
 #[derive(CubeType, CubeLaunch)]
-pub(super) struct RaysIn<F: Float> {
+pub(in crate::gpu::search) struct RaysIn<F: Float> {
     origins: Array<F>,
     directions: Array<F>,
     ranges: Array<f64>,
@@ -119,7 +119,7 @@ pub(super) struct RaysIn<F: Float> {
 
 /// An original ray.
 #[derive(CubeType)]
-pub(super) struct ExactRay {
+pub(in crate::gpu::search) struct ExactRay {
     pub origin: Array<f64>,
     pub direction: Array<f64>,
     pub from: f64,

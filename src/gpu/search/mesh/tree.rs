@@ -9,13 +9,16 @@ use crate::gpu::buffer::Buffer;
 use crate::gpu::search::mesh::compressed::Compressed;
 
 /// An array of groups of four words, each group loaded at once.
-pub(super) type Vec4 = Array<Vector<u32, Const<4>>>;
+pub(in crate::gpu::search) type Vec4 = Array<Vector<u32, Const<4>>>;
 
 /// The number of vectors of a node.
 pub(super) const VECTORS: u32 = 5;
 
-/// The number of vectors of a triangle.
+/// The number of vectors of a triangle, one for each corner.
 pub(super) const CORNERS: u32 = 3;
+
+/// The number of vectors of a box.
+pub(super) const BOX_CORNERS: u32 = 2;
 
 /// The maximum number of levels. Trees of the CPU have at most 57: those built without restriction, those that halve
 /// 2^31 items, and a block's. Trees that are built on the device have at most 66: see `build::collapse`.
@@ -23,9 +26,9 @@ pub(super) const LEVELS: usize = 68;
 
 /// The tree on a device.
 #[derive(Clone, Debug)]
-pub(super) struct Tree {
+pub(in crate::gpu::search) struct Tree {
     /// The nodes, followed by the triangles in the order of the leaves and in the unit of the tree. A triangle has
-    /// three corners of four words.
+    /// three corners of four words. In a tree of boxes that was built on the device, boxes with two corners follow.
     pub words: Buffer<u32>,
     /// The index of the first triangle's first vector.
     triangles: u32,
@@ -35,7 +38,7 @@ pub(super) struct Tree {
 
 impl Tree {
     /// Copies nodes, and triangles if there are any, to the device.
-    pub fn new<R: Runtime>(client: &ComputeClient<R>, compressed: &Compressed, triangles: &[u32]) -> Self {
+    pub(super) fn new<R: Runtime>(client: &ComputeClient<R>, compressed: &Compressed, triangles: &[u32]) -> Self {
         let nodes = compressed.nodes.as_flattened();
         Self {
             words: Buffer::from_slice(client, &[nodes, triangles].concat()),
@@ -61,7 +64,7 @@ impl Tree {
 
 /// The kernel argument for a [`Tree`].
 #[derive(CubeType, CubeLaunch)]
-pub(super) struct Nodes {
+pub(in crate::gpu::search) struct Nodes {
     words: Vec4,
     triangles: u32,
     /// Boxes or balls in the order of the leaves.
@@ -70,7 +73,7 @@ pub(super) struct Nodes {
 
 /// The bounds of a node's children along one axis, `lo + step * byte`.
 #[derive(CubeType)]
-pub(super) struct Axis {
+pub(in crate::gpu::search) struct Axis {
     pub lo: f32,
     pub step: f32,
     /// The bytes of the lower bounds, four per word, and those of the upper bounds.
@@ -80,7 +83,7 @@ pub(super) struct Axis {
 
 /// The children of a node.
 #[derive(CubeType)]
-pub(super) struct Node {
+pub(in crate::gpu::search) struct Node {
     first_node: u32,
     first_item: u32,
     /// The places of child nodes, and those of child items.
@@ -109,6 +112,19 @@ impl Nodes {
         }
     }
 
+    /// Reads the box at a position, of a tree of boxes.
+    pub fn boxed(&self, position: u32) -> StoredBox {
+        let first = (self.triangles + position * BOX_CORNERS) as usize;
+        let (lo, hi) = (self.words[first], self.words[first + 1]);
+        let mut corners = Array::<f32>::new(6usize);
+        #[unroll]
+        for k in 0..3usize {
+            corners[k] = f32::reinterpret(lo[k]);
+            corners[k + 3] = f32::reinterpret(hi[k]);
+        }
+        StoredBox { corners, index: lo[3] }
+    }
+
     /// Reads the triangle at a position.
     pub fn triangle(&self, position: u32) -> Triangle {
         let first = (self.triangles + position * CORNERS) as usize;
@@ -129,9 +145,17 @@ impl Nodes {
     }
 }
 
+/// A box as the walk reads it.
+#[derive(CubeType)]
+pub(in crate::gpu::search) struct StoredBox {
+    /// The lower corner in the unit of the tree, then the upper one.
+    pub corners: Array<f32>,
+    pub index: u32,
+}
+
 /// A triangle as the walk reads it.
 #[derive(CubeType)]
-pub(super) struct Triangle {
+pub(in crate::gpu::search) struct Triangle {
     /// The corners in the unit of the tree.
     pub corners: Array<f32>,
     pub index: u32,
@@ -181,7 +205,7 @@ fn by_octant(mask: u32, octant: u32) -> u32 {
 ///
 /// Children are numbered by octant here, so that the lowest bit is the nearest child.
 #[derive(CubeType)]
-pub(super) struct TreeWalk {
+pub(in crate::gpu::search) struct TreeWalk {
     /// The first node of the group, its remaining children, and the places of all its child nodes.
     group: Array<u32>,
     /// The first item of the group, the remaining items, and the places of all its items.

@@ -26,6 +26,8 @@ pub(super) struct RowSpec {
     pub stored: usize,
     /// `true` if the stored boxes are points, with one corner.
     pub are_points: bool,
+    /// `true` if only the queries of heavy groups walk.
+    pub only_heavy: bool,
     /// The types of the tests and of the visitor. Cached kernels are identified by type names, and two types may have
     /// the same name.
     pub types: [TypeId; 3],
@@ -50,6 +52,11 @@ impl RowSpec {
     /// Returns `true` if [`may_meet`] is not exact.
     pub fn is_filtered(self) -> bool {
         self.shape == RowShape::Sphere || self.has_near_ray()
+    }
+
+    /// Returns `true` if a primitive whose box passes [`may_meet`] may not be a hit.
+    pub fn needs_test(self) -> bool {
+        self.is_filtered() || self.shape == RowShape::Extent || self.stored > 0
     }
 
     /// The number of numbers with which boxes are tested.
@@ -226,7 +233,7 @@ fn is_as_long(from: f64, to: f64, side: f64) -> bool {
 
 /// Returns `true` if a ray meets the box, rounded as by `Ray::enters`.
 #[cube]
-fn ray_meets<F: Float>(row: &Array<f64>, corners: &Array<F>, #[comptime] d: usize) -> bool {
+pub(super) fn ray_meets<F: Float>(row: &Array<f64>, corners: &Array<F>, #[comptime] d: usize) -> bool {
     let (less, more, least) = (row[1], row[2], row[3]);
     let (origin, direction) = (comptime!(RAY_NUMBERS), comptime!(RAY_NUMBERS + d));
     let zero = f64::new(0.0);

@@ -2,8 +2,9 @@
 //!
 //! In: rays. Out: for each ray the shapes that it meets, with the part of the ray inside each, sorted by the first
 //! parameter, then by index.
-//! One walk counts the hits and another one lists them. A thread per ray then computes the parts and sorts them.
-//! Cost: O(depth + hits) tests, and O(h log h) to sort h hits.
+//! One walk counts the crossings, and another one lists them. Each list is then sorted. In space the walks are those of a
+//! wide tree (`wide_walk`), otherwise those of `walk`.
+//! Cost: O(depth + hits) tests, and O(h log² h) to sort h hits.
 
 use std::any::TypeId;
 
@@ -11,20 +12,26 @@ use cubecl::prelude::*;
 
 use crate::error::Result;
 use crate::geometry::Ray;
-use crate::gpu::buffer::{Buffer, THREADS_PER_BLOCK, blocks_for, check_allocation, end_phase};
+use crate::gpu::buffer::{Buffer, THREADS_PER_BLOCK, blocks_for, check_allocation, end_phase, grid};
 use crate::gpu::bvh::Coordinate;
 use crate::gpu::bvh::traverse::list::{List, ListOutputLaunch};
 use crate::gpu::csr::Csr;
 use crate::gpu::device::on;
 use crate::gpu::device_vec::DeviceVec;
 use crate::gpu::errors;
-use crate::gpu::search::hit_lists::{HitLists, HitListsLaunch, sort_list};
+use crate::gpu::search::hit_lists::{HitLists, HitListsLaunch, sort_lists};
+use crate::gpu::search::mesh::Rays;
+use crate::gpu::search::mesh::prepared::PreparedRays;
+use crate::gpu::search::mesh::wide_boxes::WideBoxes;
 use crate::gpu::search::neighbors::Count;
+use crate::gpu::search::shapes::row_walk::{ShapeRows, ShapeRowsLaunch};
 use crate::gpu::search::shapes::rows::RAY_NUMBERS;
-use crate::gpu::search::shapes::shape::{Crossed, HitBy};
+use crate::gpu::search::shapes::searched_tree::{SearchedTree, StoredRows};
+use crate::gpu::search::shapes::shape::{Crossed, HitBy, ShapeKind};
 use crate::gpu::search::shapes::tests::CrossingTest;
 use crate::gpu::search::shapes::values::ValueBvh;
-use crate::gpu::search::shapes::walk::{ShapeRows, ShapeRowsLaunch};
+use crate::gpu::search::shapes::wide_walk::{WideRaysLaunch, WideSpec, WideTreeLaunch, cross_rays};
+use crate::parallel::map;
 use crate::search::Crossing;
 
 /// The shapes that each of many rays crosses, in order along the rays, on a device. Kernels may still be computing them.
@@ -62,6 +69,12 @@ impl Crossings {
     }
 }
 
+/// Threads of a block that walks wide trees, whose many registers leave room for few warps.
+const WIDE_THREADS: u32 = 64;
+
+/// Rays per parallel task.
+const TASK: usize = 1 << 14;
+
 /// The compile-time options of the kernel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 struct CrossingSpec {
@@ -92,7 +105,9 @@ impl<T: Crossed<S, D>, S: Coordinate, const D: usize> ValueBvh<T, S, D> {
     /// As [`ValueBvh::query_all`]. There may be at most 2^31 - 1 entries.
     ///
     /// # Cost
-    /// Two walks and a sort. Memory: 20 bytes per entry and 4 per ray; while it runs, 4 more per entry.
+    /// Two walks and a sort. Memory: 20 bytes per entry and 4 per ray; while it runs, by the sizes of buffers, some 150
+    /// more per ray. In space the first call builds a wide tree, with some 100 bytes per value of `f32` and 130 of `f64`,
+    /// which later calls use.
     pub fn crossings_all(&self, rays: &[Ray<S, D>]) -> Result<Crossings> {
         let device = self.device();
         on!(device, client => {
@@ -101,41 +116,119 @@ impl<T: Crossed<S, D>, S: Coordinate, const D: usize> ValueBvh<T, S, D> {
                 let lists = Csr { device, offsets, values: Buffer::new(client, 0) };
                 return Ok(Crossings { lists, numbers: Buffer::new(client, 0), n_stored: self.len() });
             };
-            let rows = tree.sort_queries(client, rays, true)?;
-            end_phase(client, "queries")?;
-            let (input, counts) = (rows.order.arg(), offsets.arg());
-            tree.walk::<_, Ray<S, D>, <T as HitBy<Ray<S, D>, S, D>>::Test, Count>(client, &rows, Some(stored), input, counts);
-            let indices: Buffer<u32> = Csr::allocate_values(client, &offsets)?;
-            if 2 * indices.len() as u128 > u128::from(u32::MAX) {
-                return Err(errors::too_many_values(2 * indices.len() as u128, "parameters of crossings"));
-            }
-            check_allocation(client, 16 * indices.len() as u128)?;
-            let numbers = Buffer::<f64>::new(client, 2 * indices.len());
-            // The walk lists positions in the tree, because the numbers of values are in its order.
-            let positions = Buffer::iota(client, tree.order.len());
-            let lists = ListOutputLaunch::new(positions.arg(), rows.order.arg(), offsets.arg());
-            tree.walk::<_, Ray<S, D>, <T as HitBy<Ray<S, D>, S, D>>::Test, List>(client, &rows, Some(stored), lists, indices.arg());
-            end_phase(client, "hits")?;
-            let spec = CrossingSpec { d: D, stored: stored.width, test: TypeId::of::<T::Crossing>() };
-            find_crossings::launch::<T::Crossing, _>(
-                client,
-                blocks_for(rays.len()),
-                CubeDim::new_1d(THREADS_PER_BLOCK),
-                rows.rows.arg(),
-                rows.order.arg(),
-                ShapeRowsLaunch::new(stored.rows.arg(), stored.extra.arg()),
-                tree.order.arg(),
-                HitListsLaunch::new(indices.arg(), numbers.arg(), offsets.arg()),
-                rays.len() as u32,
-                spec,
-            );
+            let (indices, numbers) = match self.wide_boxes(client)? {
+                Some(wide) => self.cross_wide(client, wide, rays, &offsets)?,
+                None => cross_rows::<_, T, S, D>(client, &tree, stored, rays, &offsets)?,
+            };
+            let lists = || HitListsLaunch::new(indices.arg(), numbers.arg(), offsets.arg());
+            sort_lists(client, lists, rays.len(), 2);
             end_phase(client, "sort")?;
             Ok(Crossings { lists: Csr { device, offsets, values: indices }, numbers, n_stored: self.len() })
         })
     }
+
+    /// Lists what each ray crosses by a walk of the wide tree, for shapes in space, unsorted. Replaces `offsets`.
+    fn cross_wide<R: Runtime>(
+        &self,
+        client: &ComputeClient<R>,
+        wide: &WideBoxes<S>,
+        rays: &[Ray<S, D>],
+        offsets: &Buffer<u32>,
+    ) -> Result<(Buffer<u32>, Buffer<f64>)> {
+        let in_space = |ray: &Ray<S, D>| Ray {
+            origin: std::array::from_fn(|k| ray.origin[k]),
+            direction: std::array::from_fn(|k| ray.direction[k]),
+            from: ray.from,
+            to: ray.to,
+        };
+        let rays = Rays::new(&map(rays.len(), TASK, &|at| in_space(&rays[at])), self.device())?;
+        let prepared = PreparedRays::new(client, &wide.items, &rays)?;
+        end_phase(client, "queries")?;
+        let stored = self.stored();
+        let mut spec = WideSpec {
+            stored: stored.width,
+            has_ranges: rays.has_ranges(),
+            is_ordered: prepared.is_ordered(),
+            lists: false,
+            decides: T::DECIDES,
+            are_boxes: stored.kind == ShapeKind::Box,
+            types: [TypeId::of::<<T as HitBy<Ray<S, D>, S, D>>::Test>(), TypeId::of::<T::Crossing>()],
+        };
+        let walk = |spec: WideSpec, indices: &Buffer<u32>, numbers: &Buffer<f64>, counts: &Buffer<u32>| {
+            cross_rays::launch::<S, <T as HitBy<Ray<S, D>, S, D>>::Test, T::Crossing, R>(
+                client,
+                grid(rays.len().div_ceil(WIDE_THREADS as usize)),
+                CubeDim::new_1d(WIDE_THREADS),
+                WideTreeLaunch::new(
+                    wide.tree.arg(),
+                    wide.items.arg(),
+                    ShapeRowsLaunch::new(stored.rows.arg(), stored.extra.arg()),
+                    self.boxes().order.arg(),
+                ),
+                WideRaysLaunch::new(rays.arg(), prepared.arg()),
+                HitListsLaunch::new(indices.arg(), numbers.arg(), offsets.arg()),
+                counts.arg(),
+                rays.len() as u32,
+                spec,
+            );
+        };
+        let (no_indices, no_numbers) = (Buffer::new(client, 0), Buffer::new(client, 0));
+        walk(spec, &no_indices, &no_numbers, offsets);
+        let (indices, numbers) = allocate(client, offsets)?;
+        spec.lists = true;
+        walk(spec, &indices, &numbers, &no_indices);
+        end_phase(client, "hits")?;
+        Ok((indices, numbers))
+    }
 }
 
-/// Replaces the positions in the list of each of `n` rays by indices, computes the parts of the ray, and sorts them.
+/// Replaces numbers of crossings by offsets, and returns buffers for the crossings.
+fn allocate<R: Runtime>(client: &ComputeClient<R>, offsets: &Buffer<u32>) -> Result<(Buffer<u32>, Buffer<f64>)> {
+    let indices: Buffer<u32> = Csr::allocate_values(client, offsets)?;
+    if 2 * indices.len() as u128 > u128::from(u32::MAX) {
+        return Err(errors::too_many_values(2 * indices.len() as u128, "parameters of crossings"));
+    }
+    check_allocation(client, 16 * indices.len() as u128)?;
+    let numbers = Buffer::new(client, 2 * indices.len());
+    Ok((indices, numbers))
+}
+
+/// Lists what each ray crosses by a walk of rows, unsorted. Replaces `offsets`.
+fn cross_rows<R: Runtime, T: Crossed<S, D>, S: Coordinate, const D: usize>(
+    client: &ComputeClient<R>,
+    tree: &SearchedTree<S, D>,
+    stored: &StoredRows,
+    rays: &[Ray<S, D>],
+    offsets: &Buffer<u32>,
+) -> Result<(Buffer<u32>, Buffer<f64>)> {
+    let rows = tree.sort_queries(client, rays, true)?;
+    end_phase(client, "queries")?;
+    let (input, counts) = (|| rows.order.arg(), || offsets.arg());
+    tree.walk::<_, Ray<S, D>, <T as HitBy<Ray<S, D>, S, D>>::Test, Count>(client, &rows, Some(stored), input, counts);
+    let (indices, numbers) = allocate(client, offsets)?;
+    // The walk lists positions in the tree, because the numbers of values are in its order.
+    let positions = Buffer::iota(client, tree.order.len());
+    let lists = || ListOutputLaunch::new(positions.arg(), rows.order.arg(), offsets.arg());
+    let values = || indices.arg();
+    tree.walk::<_, Ray<S, D>, <T as HitBy<Ray<S, D>, S, D>>::Test, List>(client, &rows, Some(stored), lists, values);
+    end_phase(client, "hits")?;
+    let spec = CrossingSpec { d: D, stored: stored.width, test: TypeId::of::<T::Crossing>() };
+    find_crossings::launch::<T::Crossing, _>(
+        client,
+        blocks_for(rays.len()),
+        CubeDim::new_1d(THREADS_PER_BLOCK),
+        rows.rows.arg(),
+        rows.order.arg(),
+        ShapeRowsLaunch::new(stored.rows.arg(), stored.extra.arg()),
+        tree.order.arg(),
+        HitListsLaunch::new(indices.arg(), numbers.arg(), offsets.arg()),
+        rays.len() as u32,
+        spec,
+    );
+    Ok((indices, numbers))
+}
+
+/// Replaces the positions in the list of each of `n` rays by indices, and computes the parts of the ray.
 #[cube(launch)]
 #[allow(clippy::too_many_arguments)]
 fn find_crossings<T: CrossingTest>(
@@ -165,6 +258,5 @@ fn find_crossings<T: CrossingTest>(
             lists.numbers[2 * entry as usize + 1] = part[1];
             lists.indices[entry as usize] = order[position as usize];
         }
-        sort_list(lists, first, end - first, 2usize);
     }
 }

@@ -11,8 +11,9 @@ use cubecl::prelude::*;
 
 use crate::error::Result;
 use crate::geometry::{Aabb, FilteredRadius, Ray, Space, Sphere};
-use crate::gpu::buffer::{Buffer, check_allocation};
+use crate::gpu::buffer::{Buffer, check_allocation, end_phase};
 use crate::gpu::bvh::Coordinate;
+use crate::gpu::bvh::traverse::runs::RunBuffers;
 use crate::gpu::device::Device;
 use crate::gpu::device_vec::DeviceVec;
 use crate::gpu::errors;
@@ -90,14 +91,14 @@ pub(super) fn write_box<S: Coordinate, const D: usize>(space: &Space<D>, own: &A
     }
 }
 
-/// Writes the corners of a box, shifted into a periodic box, after 1, or 0 if they are not finite.
+/// Writes the ends of a box along each axis, shifted into a periodic box, after 1, or 0 if they are not finite.
 pub(super) fn write_extent<S: Coordinate, const D: usize>(space: &Space<D>, own: &Aabb<S, D>, row: &mut [f64]) {
     let is_proper = own.is_finite();
     row[0] = f64::from(u8::from(is_proper));
     if is_proper {
         let placed = space.wrap_box(*own);
-        for (to, x) in row[1..].iter_mut().zip(placed.lo.into_iter().chain(placed.hi)) {
-            *to = x.into();
+        for (k, ends) in row[1..].as_chunks_mut::<2>().0.iter_mut().enumerate() {
+            *ends = [placed.lo[k].into(), placed.hi[k].into()];
         }
     }
 }
@@ -149,20 +150,22 @@ pub(in crate::gpu) fn check_rows<R: Runtime>(client: &ComputeClient<R>, n: usize
 }
 
 /// Queries on a device, sorted along the Morton curve.
-pub(in crate::gpu) struct SortedRows {
+pub(in crate::gpu) struct SortedRows<S> {
     /// The index of each query in the caller's slice.
     pub order: Buffer<u32>,
     pub rows: Buffer<f64>,
     /// The numbers that do not fit into rows.
     pub extra: Buffer<f64>,
+    /// The runs of primitives near groups of queries, if these search together.
+    pub runs: Option<RunBuffers<S>>,
 }
 
-impl SortedRows {
+impl<S: Coordinate> SortedRows<S> {
     /// Copies `n` queries, at least one, to the device. `write` fills the row of a query, and `middle` returns a point
     /// of it.
     ///
     /// Errors: more numbers than kernels can index, or than a buffer of the device can hold.
-    pub fn new<R: Runtime, S: Coordinate, const D: usize>(
+    pub fn new<R: Runtime, const D: usize>(
         client: &ComputeClient<R>,
         device: Device,
         space: &Space<D>,
@@ -174,13 +177,17 @@ impl SortedRows {
         check_rows(client, n, width)?;
         let HostRows { rows, extra } = HostRows::new(n, width, write);
         check_rows(client, extra.len(), 1)?;
+        end_phase(client, "rows")?;
         // The order of the queries affects only speed.
         let (middles, bounds) = wrap_all(n, space, middle);
         let bounds = if bounds == Aabb::EMPTY { Aabb::point([S::ZERO; D]) } else { bounds };
         let middles = map(n, TASK, &|at| middles[at].unwrap_or(bounds.lo));
         let middles = DeviceVec::new(middles.as_flattened(), device)?.values;
         let order = QueryPoints::new(client, &middles, &bounds)?.order;
-        let rows = gather(client, &DeviceVec::new(&rows, device)?.values, &order, width, Layout::Rows);
-        Ok(Self { order, rows, extra: Buffer::from_slice(client, &extra) })
+        end_phase(client, "order")?;
+        let unsorted = DeviceVec::new(&rows, device)?.values;
+        end_phase(client, "upload")?;
+        let rows = gather(client, &unsorted, &order, width, Layout::Rows);
+        Ok(Self { order, rows, extra: Buffer::from_slice(client, &extra), runs: None })
     }
 }

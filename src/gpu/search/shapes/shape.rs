@@ -9,6 +9,16 @@ use crate::gpu::search::shapes::tests::{
     CrossingTest, DistanceTest, HitTest, RayTest, SolidNumbers, SolidTest, TestedAs,
 };
 
+/// A kind of stored types.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(in crate::gpu) enum ShapeKind {
+    /// Boxes. A ray that certainly meets the box of such a value meets the value.
+    Box,
+    /// Triangles, whose distances have bounds in `f32`.
+    Triangle,
+    Other,
+}
+
 /// A type that a [`ValueBvh`](crate::gpu::ValueBvh) on a device stores: one of the library's
 /// [shapes](crate::geometry::shapes), a user-defined type, or a pair of such a shape and a value.
 ///
@@ -17,6 +27,11 @@ use crate::gpu::search::shapes::tests::{
 pub trait Shape<S: Coordinate, const D: usize>: Bounded<S, D> {
     /// The number of numbers of a value.
     const NUMBERS: usize;
+
+    /// The kind of the type, if it has faster tests.
+    #[doc(hidden)]
+    #[allow(private_interfaces)]
+    const KIND: ShapeKind = ShapeKind::Other;
 
     /// Writes the numbers of the value.
     ///
@@ -129,11 +144,17 @@ pub trait Distance<S: Coordinate, const D: usize>: Shape<S, D> {
 pub trait Crossed<S: Coordinate, const D: usize>: HitBy<Ray<S, D>, S, D> {
     /// The test.
     type Crossing: CrossingTest;
+
+    /// `true` if the first parameter exceeds the last one for rays that miss the value, so that [`HitBy`] is not needed.
+    #[doc(hidden)]
+    const DECIDES: bool = false;
 }
 
 /// A shape paired with a value; its tests are those of the shape.
 impl<S: Coordinate, const D: usize, G: Shape<S, D>, V: Sync> Shape<S, D> for (G, V) {
     const NUMBERS: usize = G::NUMBERS;
+    #[allow(private_interfaces)]
+    const KIND: ShapeKind = G::KIND;
 
     fn write(&self, numbers: &mut [f64], extra: &mut Vec<f64>) {
         self.0.write(numbers, extra);
@@ -150,10 +171,12 @@ impl<S: Coordinate, const D: usize, G: Distance<S, D>, V: Sync> Distance<S, D> f
 
 impl<S: Coordinate, const D: usize, G: Crossed<S, D>, V: Sync> Crossed<S, D> for (G, V) {
     type Crossing = G::Crossing;
+    const DECIDES: bool = G::DECIDES;
 }
 
 impl<S: Coordinate, const D: usize, T: SolidNumbers + Shape<S, D>> Crossed<S, D> for T {
     type Crossing = RayTest<T>;
+    const DECIDES: bool = true;
 }
 
 /// Writes the numbers of a point, a box or a sphere: also those of a shape that is not a proper solid, because the
@@ -183,6 +206,12 @@ macro_rules! solid {
 
         impl<S: Coordinate, $($generics)*> Shape<S, $dim> for $shape {
             const NUMBERS: usize = <$shape as SolidNumbers>::SPEC.width();
+            #[allow(private_interfaces)]
+            const KIND: ShapeKind = match $kind {
+                CoreKind::Box if matches!($tests, TestedAs::Box) => ShapeKind::Box,
+                CoreKind::Triangle => ShapeKind::Triangle,
+                _ => ShapeKind::Other,
+            };
 
             fn write(&self, numbers: &mut [f64], extra: &mut Vec<f64>) {
                 let write: fn(SolidSpec, &$shape, &mut [f64], &mut Vec<f64>) = $write;

@@ -9,6 +9,7 @@ use std::marker::PhantomData;
 use cubecl::prelude::*;
 
 use crate::gpu::geometry::ray_interval::ray_interval;
+use crate::gpu::geometry::triangle_bounds::triangle_bounds;
 use crate::gpu::geometry::{CoreKind, SolidSpec, distance2_to_point, intersects};
 use crate::gpu::primitives::rounding::product;
 
@@ -140,7 +141,25 @@ impl<T: SolidNumbers, Q: SolidNumbers> HitTest for SolidPair<T, Q> {
         query_extra: &Array<f64>,
     ) -> bool {
         let (own, other) = comptime!((T::TESTED_AS, Q::TESTED_AS));
-        if comptime!(own == TestedAs::Solid || other == TestedAs::Solid) {
+        if comptime!(T::SPEC.kind == CoreKind::Triangle && other == TestedAs::Sphere) {
+            let mut found = false.runtime();
+            let radius = query[query_at as usize + 1];
+            let mut center = Array::<f64>::new(comptime!(T::SPEC.d));
+            #[unroll]
+            for k in 0..comptime!(T::SPEC.d) {
+                center[k] = query[query_at as usize + comptime!(2 + k)];
+            }
+            let bounds = triangle_bounds(stored, at as usize + 2, &center, comptime!(T::SPEC.d));
+            let (lower, upper) = (f64::cast_from(bounds.0), f64::cast_from(bounds.1));
+            let are_proper = stored[at as usize] != f64::new(0.0) && query[query_at as usize] != f64::new(0.0);
+            if are_proper && upper <= radius {
+                found = true.runtime();
+            } else if are_proper && lower <= radius {
+                found =
+                    intersects(stored, at, extra, query, query_at, query_extra, comptime!(T::SPEC), comptime!(Q::SPEC));
+            }
+            found
+        } else if comptime!(own == TestedAs::Solid || other == TestedAs::Solid) {
             intersects(stored, at, extra, query, query_at, query_extra, comptime!(T::SPEC), comptime!(Q::SPEC))
         } else if comptime!(own == TestedAs::Sphere) {
             sphere_is_hit(stored, at, query, query_at, other, comptime!(T::SPEC.d))

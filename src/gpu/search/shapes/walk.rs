@@ -1,8 +1,8 @@
-//! The walk of a tree for rows of queries.
+//! The searches of a tree for rows of queries.
 //!
-//! In: rows of queries, sorted along the Morton curve, and a visitor. Out: the visitor's output. A thread walks the
-//! tree for each row, node by node. Boxes are tested first (`box_tests`); then the tests of the query and of the
-//! stored type select the hits, in the order of the tree.
+//! In: rows of queries, sorted along the Morton curve, and a visitor. Out: the visitor's output, for hits in the order of
+//! the tree. On devices with warps, many queries are compared in groups of 32 with the primitives near them (`groups`,
+//! `sweep`). Rays, few queries, and queries near very many primitives walk one by one (`row_walk`).
 //! Cost: O(depth + hits) tests for each query.
 
 use std::any::TypeId;
@@ -10,52 +10,27 @@ use std::any::TypeId;
 use cubecl::prelude::*;
 
 use crate::error::Result;
-use crate::geometry::Space;
 use crate::gpu::buffer::{Buffer, THREADS_PER_BLOCK, blocks_for, end_phase};
 use crate::gpu::bvh::Coordinate;
-use crate::gpu::bvh::ropes::Nodes;
+use crate::gpu::bvh::traverse::launch::HEAVY_THREADS;
 use crate::gpu::bvh::traverse::list::{List, ListOutputLaunch};
-use crate::gpu::bvh::traverse::rope_walk::RopeWalk;
-use crate::gpu::bvh::traverse::spec::{Tree, TreeLaunch};
 use crate::gpu::bvh::traverse::visitor::LeafVisitor;
 use crate::gpu::csr::Csr;
-use crate::gpu::device::Device;
 use crate::gpu::errors;
-use crate::gpu::metric::corners;
 use crate::gpu::primitives::rounding::check_quotients;
+use crate::gpu::primitives::warp::Warp;
 use crate::gpu::search::neighbors::Count;
-use crate::gpu::search::shapes::box_tests::{RowSpec, approximate, may_meet, meets};
+use crate::gpu::search::shapes::box_tests::RowSpec;
+use crate::gpu::search::shapes::groups::{runs_near, takes_groups};
+use crate::gpu::search::shapes::kept::{Keep, KeptHits, ListRest};
 use crate::gpu::search::shapes::query::Query;
+use crate::gpu::search::shapes::row_walk::{ShapeRowsLaunch, ShapesLaunch, walk_rows};
 use crate::gpu::search::shapes::rows::{RowShape, SortedRows};
-use crate::gpu::search::shapes::tests::{BoxTest, HitTest};
-
-/// A tree whose boxes are searched: one of points, or one of boxes.
-pub(in crate::gpu) struct SearchedTree<'a, S, const D: usize> {
-    pub device: Device,
-    pub space: &'a Space<D>,
-    pub nodes: &'a Nodes<S>,
-    /// The coordinates of points in tree order, axis by axis; for boxes the lower corners followed by the upper ones.
-    pub axes: &'a Buffer<S>,
-    /// The index of each stored primitive.
-    pub order: &'a Buffer<u32>,
-    pub are_points: bool,
-}
+use crate::gpu::search::shapes::searched_tree::{SearchedTree, StoredRows};
+use crate::gpu::search::shapes::sweep::{RowGroupsLaunch, sweep_rows, sweep_threads};
+use crate::gpu::search::shapes::tests::HitTest;
 
 impl<S: Coordinate, const D: usize> SearchedTree<'_, S, D> {
-    /// Returns the argument of kernels.
-    pub fn arg<R: Runtime>(&self, client: &ComputeClient<R>) -> TreeLaunch<S, R> {
-        let sides = self.space.period().copied().unwrap_or([0.0; D]);
-        TreeLaunch::new(
-            self.nodes.bounds.pairs(),
-            self.nodes.links.pairs(),
-            self.nodes.leaf_of_point.arg(),
-            self.axes.arg(),
-            Buffer::from_slice(client, &sides.map(S::from_f64)).arg(),
-            Buffer::from_slice(client, &sides).arg(),
-            self.order.len() as u32,
-        )
-    }
-
     /// Writes the number of hits of each query to `counts`. If there are no queries, `counts` is unchanged.
     ///
     /// Errors: those of [`SearchedTree::sort_queries`].
@@ -69,7 +44,7 @@ impl<S: Coordinate, const D: usize> SearchedTree<'_, S, D> {
         if !queries.is_empty() {
             let rows = self.sort_queries(client, queries, stored.is_some())?;
             end_phase(client, "queries")?;
-            self.walk::<_, Q, T, Count>(client, &rows, stored, rows.order.arg(), counts.arg());
+            self.walk::<_, Q, T, Count>(client, &rows, stored, || rows.order.arg(), || counts.arg());
             end_phase(client, "count")?;
         }
         Ok(())
@@ -90,11 +65,22 @@ impl<S: Coordinate, const D: usize> SearchedTree<'_, S, D> {
         }
         let rows = self.sort_queries(client, queries, stored.is_some())?;
         end_phase(client, "queries")?;
-        self.walk::<_, Q, T, Count>(client, &rows, stored, rows.order.arg(), offsets.arg());
+        let lists = || ListOutputLaunch::new(self.order.arg(), rows.order.arg(), offsets.arg());
+        // Lists of few hits are kept, unless all queries walk one by one.
+        let kept = rows.runs.as_ref().and_then(|_| KeptHits::new(client, queries.len()));
+        if let Some(kept) = &kept {
+            self.walk::<_, Q, T, Keep>(client, &rows, stored, lists, || kept.output(offsets));
+        } else {
+            self.walk::<_, Q, T, Count>(client, &rows, stored, || rows.order.arg(), || offsets.arg());
+        }
         let values = Csr::allocate_values(client, offsets)?;
         end_phase(client, "count")?;
-        let lists = ListOutputLaunch::new(self.order.arg(), rows.order.arg(), offsets.arg());
-        self.walk::<_, Q, T, List>(client, &rows, stored, lists, values.arg());
+        if let Some(kept) = &kept {
+            kept.copy(client, &rows.order, offsets, &values);
+            self.walk::<_, Q, T, ListRest>(client, &rows, stored, lists, || values.arg());
+        } else {
+            self.walk::<_, Q, T, List>(client, &rows, stored, lists, || values.arg());
+        }
         end_phase(client, "list")?;
         Ok(values)
     }
@@ -109,7 +95,7 @@ impl<S: Coordinate, const D: usize> SearchedTree<'_, S, D> {
         client: &ComputeClient<R>,
         queries: &[Q],
         for_shapes: bool,
-    ) -> Result<SortedRows> {
+    ) -> Result<SortedRows<S>> {
         if Q::SHAPE == RowShape::Extent && self.space.period().is_some() {
             return Err(errors::shape_in_periodic_box());
         }
@@ -125,7 +111,12 @@ impl<S: Coordinate, const D: usize> SearchedTree<'_, S, D> {
             }
         };
         let width = self.row_width::<Q>(for_shapes);
-        SortedRows::new(client, self.device, self.space, queries.len(), width, &write, &|at| queries[at].middle())
+        let middle = |at: usize| queries[at].middle();
+        let mut sorted = SortedRows::new(client, self.device, self.space, queries.len(), width, &write, &middle)?;
+        if Q::SHAPE != RowShape::Ray && takes_groups(client, queries.len()) {
+            sorted.runs = Some(runs_near(client, self, &sorted.rows, queries.len(), (Q::SHAPE, width), None));
+        }
+        Ok(sorted)
     }
 
     fn first_part<Q: Query<S, D>>(&self) -> usize {
@@ -141,12 +132,13 @@ impl<S: Coordinate, const D: usize> SearchedTree<'_, S, D> {
     pub fn walk<R: Runtime, Q: Query<S, D>, T: HitTest, V: LeafVisitor>(
         &self,
         client: &ComputeClient<R>,
-        queries: &SortedRows,
+        queries: &SortedRows<S>,
         stored: Option<&StoredRows>,
-        input: <V::Input as LaunchArg>::RuntimeArg<R>,
-        output: <V::Output as LaunchArg>::RuntimeArg<R>,
+        input: impl Fn() -> <V::Input as LaunchArg>::RuntimeArg<R>,
+        output: impl Fn() -> <V::Output as LaunchArg>::RuntimeArg<R>,
     ) {
         let n = queries.order.len();
+        let warp = Warp::new(client).apart();
         let spec = RowSpec {
             d: D,
             periodic: self.space.period().is_some(),
@@ -155,41 +147,47 @@ impl<S: Coordinate, const D: usize> SearchedTree<'_, S, D> {
             width: self.row_width::<Q>(stored.is_some()),
             stored: stored.map_or(0, |stored| stored.width),
             are_points: self.are_points,
+            only_heavy: queries.runs.is_some(),
             types: [TypeId::of::<Q::BoxTest>(), TypeId::of::<T>(), TypeId::of::<V>()],
         };
         // Without stored values, their numbers are not read.
         let (rows, extra) = stored.map_or((&queries.extra, &queries.extra), |stored| (&stored.rows, &stored.extra));
+        let shapes = || {
+            let queries = ShapeRowsLaunch::new(queries.rows.arg(), queries.extra.arg());
+            ShapesLaunch::new(queries, ShapeRowsLaunch::new(rows.arg(), extra.arg()))
+        };
+        if let Some(listed) = &queries.runs {
+            let (blocks, dim) = warp.blocks(n, sweep_threads(D));
+            sweep_rows::launch::<S, Q::BoxTest, T, V, R>(
+                client,
+                blocks,
+                dim,
+                self.arg(client),
+                RowGroupsLaunch::new(listed.groups(), listed.runs()),
+                shapes(),
+                input(),
+                output(),
+                n as u32,
+                spec,
+                warp,
+            );
+        }
+        let threads = if queries.runs.is_some() { n.min(HEAVY_THREADS) } else { n };
         walk_rows::launch::<S, Q::BoxTest, T, V, R>(
             client,
-            blocks_for(n),
+            blocks_for(threads),
             CubeDim::new_1d(THREADS_PER_BLOCK),
             self.arg(client),
-            ShapeRowsLaunch::new(queries.rows.arg(), queries.extra.arg()),
-            ShapeRowsLaunch::new(rows.arg(), extra.arg()),
-            input,
-            output,
+            shapes(),
+            input(),
+            output(),
+            // Not read if no runs are listed.
+            queries.runs.as_ref().map_or(&queries.order, |listed| &listed.heavy).arg(),
             n as u32,
             self.nodes.end() as u32,
             spec,
         );
     }
-}
-
-/// The numbers of stored values on a device, in the order of the tree.
-#[derive(Clone, Debug)]
-pub(in crate::gpu) struct StoredRows {
-    pub rows: Buffer<f64>,
-    /// The numbers that do not fit into rows.
-    pub extra: Buffer<f64>,
-    /// The number of numbers of a value.
-    pub width: usize,
-}
-
-/// The numbers of queries or stored values.
-#[derive(CubeType, CubeLaunch)]
-pub(in crate::gpu) struct ShapeRows {
-    pub rows: Array<f64>,
-    pub extra: Array<f64>,
 }
 
 /// The test of a tree whose boxes are hits.
@@ -206,87 +204,5 @@ impl HitTest for AnyValue {
         _query_extra: &Array<f64>,
     ) -> bool {
         true.runtime()
-    }
-}
-
-/// Visits the hits of each of `n` queries. `end` is the number of nodes.
-#[cube(launch)]
-#[allow(clippy::too_many_arguments)]
-fn walk_rows<F: Float, B: BoxTest, T: HitTest, V: LeafVisitor>(
-    tree: &Tree<F>,
-    queries: &ShapeRows,
-    stored: &ShapeRows,
-    input: &V::Input,
-    output: &mut V::Output,
-    n: u32,
-    end: u32,
-    #[comptime] spec: RowSpec,
-) {
-    let query = ABSOLUTE_POS;
-    if (query as u32) < n {
-        let d = comptime!(spec.d);
-        let first = comptime!(spec.first());
-        let from = query * comptime!(spec.width);
-        let mut own = Array::<f64>::new(comptime!(spec.read()));
-        #[unroll]
-        for at in 0..comptime!(spec.read()) {
-            own[at] = queries.rows[from + at];
-        }
-        let numbers = (from + first) as u32;
-        let near = approximate::<F>(&own, spec);
-        let state = V::start(input, output, query as u32);
-        let mut primitive = Array::<F>::new(comptime!(2 * spec.d));
-        let mut walk = RopeWalk::new(0u32.runtime(), end);
-        while walk.goes_on() && V::is_open(&state, input) {
-            let node = walk.node(&tree.links);
-            let is_met = may_meet::<F>(&own, &near, &corners::<F>(&tree.bounds, node.at, d), tree, spec);
-            if is_met && node.is_leaf {
-                for at in node.first..tree.links[node.rope as usize][1] {
-                    #[unroll]
-                    for k in 0..d {
-                        primitive[k] = tree.axes[k * tree.stored as usize + at as usize];
-                        if comptime!(spec.are_points) {
-                            primitive[d + k] = primitive[k];
-                        } else {
-                            primitive[d + k] = tree.axes[(d + k) * tree.stored as usize + at as usize];
-                        }
-                    }
-                    let mut is_hit = V::is_open(&state, input) && may_meet::<F>(&own, &near, &primitive, tree, spec);
-                    if comptime!(spec.is_filtered()) {
-                        if is_hit {
-                            is_hit = meets::<F>(&own, &primitive, &tree.exact_sides, spec);
-                        }
-                    }
-                    if comptime!(spec.shape == RowShape::Extent) {
-                        if is_hit {
-                            let mut own_box = Array::<f64>::new(comptime!(2 * spec.d));
-                            #[unroll]
-                            for k in 0..2 * d {
-                                own_box[k] = f64::cast_from(primitive[k]);
-                            }
-                            is_hit = B::meets(&queries.rows, numbers, &queries.extra, &own_box);
-                        }
-                    }
-                    if comptime!(spec.stored > 0) {
-                        if is_hit {
-                            let stored_at = at * comptime!(spec.stored as u32);
-                            is_hit = T::is_hit(
-                                &stored.rows,
-                                stored_at,
-                                &stored.extra,
-                                &queries.rows,
-                                numbers,
-                                &queries.extra,
-                            );
-                        }
-                    }
-                    if is_hit {
-                        V::on_hit(&state, input, output, at);
-                    }
-                }
-            }
-            walk.step(&node, is_met);
-        }
-        V::finish(&state, input, output, query as u32);
     }
 }

@@ -15,7 +15,7 @@ use crate::gpu::buffer::{Buffer, THREADS_PER_BLOCK, blocks_for};
 use crate::gpu::bvh::Coordinate;
 use crate::gpu::search::mesh::build::collapse::Topology;
 use crate::gpu::search::mesh::primitives::{Items, ItemsIn};
-use crate::gpu::search::mesh::tree::{CORNERS, Tree, VECTORS, Vec4};
+use crate::gpu::search::mesh::tree::{Tree, VECTORS, Vec4};
 
 /// Writes the nodes and triangles of a tree.
 pub(super) fn encode<R: Runtime, S: Coordinate>(
@@ -26,12 +26,13 @@ pub(super) fn encode<R: Runtime, S: Coordinate>(
     let (levels, dim) = (&topology.levels, CubeDim::new_1d(THREADS_PER_BLOCK));
     let nodes = levels.last().map_or(0, |&nodes| nodes as usize);
     let triangles = VECTORS * nodes as u32;
-    let words = Buffer::<u32>::new(client, 4 * (triangles as usize + CORNERS as usize * items.n));
+    let corners = items.corners();
+    let words = Buffer::<u32>::new(client, 4 * (triangles as usize + corners as usize * items.n));
     let boxes = Buffer::<u32>::new(client, 8 * nodes);
     // SAFETY: the launch contract of `merge`, with the number of triangles and with the number of nodes of each level.
-    // `words` has `VECTORS` vectors per node and `CORNERS` vectors per triangle, `boxes` has two per node.
+    // `words` has `VECTORS` vectors per node and one for each corner of an item, `boxes` has two per node.
     unsafe {
-        write_triangles::launch_unchecked::<S, R>(
+        write_items::launch_unchecked::<S, R>(
             client,
             blocks_for(items.n),
             dim,
@@ -39,6 +40,7 @@ pub(super) fn encode<R: Runtime, S: Coordinate>(
             topology.order.arg(),
             words.quads(),
             triangles,
+            corners,
         );
         for level in levels.windows(2).rev() {
             let len = level[1] - level[0];
@@ -52,28 +54,35 @@ pub(super) fn encode<R: Runtime, S: Coordinate>(
                 level[0],
                 len,
                 triangles,
+                corners,
             );
         }
     }
     Tree::from_words(client, words, triangles)
 }
 
-/// Writes the corners of each triangle in the unit of the tree.
+/// Writes the corners of each triangle or box in the unit of the tree.
 #[cube(launch_unchecked)]
-fn write_triangles<F: Float>(items: &ItemsIn<F>, order: &Array<u32>, words: &mut Vec4, triangles: u32) {
+fn write_items<F: Float>(
+    items: &ItemsIn<F>,
+    order: &Array<u32>,
+    words: &mut Vec4,
+    triangles: u32,
+    #[comptime] count: u32,
+) {
     let position = ABSOLUTE_POS as u32;
     if position < items.n {
         let index = order[position as usize];
-        let corners = items.framed(index);
+        let corners = items.framed(index, count);
         #[unroll]
-        for corner in 0..CORNERS as usize {
+        for corner in 0..comptime!(count as usize) {
             let mut own = Vector::<u32, Const<4>>::new(0u32);
             #[unroll]
             for k in 0..3usize {
                 own[k] = u32::reinterpret(corners[comptime!(3 * corner + k)]);
             }
             own[3] = index;
-            words[(triangles + position * CORNERS) as usize + corner] = own;
+            words[(triangles + position * count) as usize + corner] = own;
         }
     }
 }
@@ -89,7 +98,16 @@ struct ChildBoxes {
 
 /// Writes `len` nodes from number `start` on. Those below them have been written.
 #[cube(launch_unchecked)]
-fn encode_level(topology: &Vec4, words: &mut Vec4, boxes: &mut Vec4, start: u32, len: u32, triangles: u32) {
+#[allow(clippy::too_many_arguments)]
+fn encode_level(
+    topology: &Vec4,
+    words: &mut Vec4,
+    boxes: &mut Vec4,
+    start: u32,
+    len: u32,
+    triangles: u32,
+    #[comptime] count: u32,
+) {
     if (ABSOLUTE_POS as u32) < len {
         let at = start + ABSOLUTE_POS as u32;
         let node = topology[at as usize];
@@ -118,8 +136,9 @@ fn encode_level(topology: &Vec4, words: &mut Vec4, boxes: &mut Vec4, start: u32,
                 }
             }
             if items & bit != 0 {
-                let first = (triangles + next_item * CORNERS) as usize;
-                let (a, b, c) = (words[first], words[first + 1], words[first + 2]);
+                let first = (triangles + next_item * count) as usize;
+                // The last corner is the second one of a box.
+                let (a, b, c) = (words[first], words[first + 1], words[first + comptime!(count as usize - 1)]);
                 next_item += 1;
                 #[unroll]
                 for k in 0..3usize {

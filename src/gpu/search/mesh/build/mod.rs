@@ -32,7 +32,7 @@ use crate::gpu::search::mesh::build::merge::merge;
 use crate::gpu::search::mesh::constants::numbers;
 use crate::gpu::search::mesh::primitives::{Item, Items, ItemsIn};
 use crate::gpu::search::mesh::refit_data::RefitData;
-use crate::gpu::search::mesh::tree::Vec4;
+use crate::gpu::search::mesh::tree::{CORNERS, Tree, Vec4};
 use crate::gpu::search::mesh::{Mesh, Stored, check_rounding, check_size};
 use crate::parallel::map_tasks;
 use crate::search::mesh::check_input;
@@ -84,15 +84,9 @@ impl<S: Coordinate> Mesh<S> {
             }
             let leaves = sorted_leaves(client, &items);
             end_phase(client, "leaves")?;
-            let binary = merge(client, leaves, n);
-            end_phase(client, "merges")?;
-            let topology = collapse(client, &binary)?;
-            end_phase(client, "nodes")?;
-            drop(binary);
-            let tree = Some(encode(client, &topology, &items));
-            end_phase(client, "boxes")?;
-            built.levels = topology.levels;
-            Ok(Self { stored: Stored { device, tree, items }, refit: Some(built) })
+            let (tree, levels) = tree_of(client, leaves, &items)?;
+            built.levels = levels;
+            Ok(Self { stored: Stored { device, tree: Some(tree), items }, refit: Some(built) })
         })
     }
 
@@ -103,6 +97,29 @@ impl<S: Coordinate> Mesh<S> {
     pub fn wait(&self) -> Result<()> {
         on!(self.stored.device, client => wait(client))
     }
+}
+
+/// Builds a tree of boxes, which are in the order of a Morton curve. There is at least one.
+pub(super) fn box_tree<R: Runtime, S: Coordinate>(client: &ComputeClient<R>, boxes: &Items<S>) -> Result<Tree> {
+    let order = Buffer::iota(client, boxes.n);
+    Ok(tree_of(client, leaves(client, boxes, &order), boxes)?.0)
+}
+
+/// Builds a tree from its leaves. Also returns the number of the first node of each level, followed by the number of
+/// nodes.
+fn tree_of<R: Runtime, S: Coordinate>(
+    client: &ComputeClient<R>,
+    leaves: Buffer<u32>,
+    items: &Items<S>,
+) -> Result<(Tree, Vec<u32>)> {
+    let binary = merge(client, leaves, items.n);
+    end_phase(client, "merges")?;
+    let topology = collapse(client, &binary)?;
+    end_phase(client, "nodes")?;
+    drop(binary);
+    let tree = encode(client, &topology, items);
+    end_phase(client, "boxes")?;
+    Ok((tree, topology.levels))
 }
 
 /// Returns the smallest nonzero absolute coordinate, or infinity.
@@ -148,25 +165,33 @@ fn gather_corners<F: Float>(vertices: &Array<F>, faces: &Array<u32>, exact: &mut
     }
 }
 
-/// Writes the leaves of a binary tree in the order of the Morton curve, followed by uninitialized inner nodes.
+/// Writes the leaves of a binary tree in the order of the Morton curve.
 fn sorted_leaves<R: Runtime, S: Coordinate>(client: &ComputeClient<R>, items: &Items<S>) -> Buffer<u32> {
     let (n, dim) = (items.n, CubeDim::new_1d(THREADS_PER_BLOCK));
     let codes = Buffer::<u64>::new(client, n);
     code_triangles::launch::<S, R>(client, blocks_for(n), dim, items.arg(), codes.arg());
-    let order = order(client, codes, leading_bits(n));
+    leaves(client, items, &order(client, codes, leading_bits(n)))
+}
+
+/// Writes the leaves of a binary tree in an order, followed by uninitialized inner nodes.
+fn leaves<R: Runtime, S: Coordinate>(client: &ComputeClient<R>, items: &Items<S>, order: &Buffer<u32>) -> Buffer<u32> {
+    let (n, dim) = (items.n, CubeDim::new_1d(THREADS_PER_BLOCK));
     let nodes = Buffer::<u32>::new(client, 8 * (2 * n - 1));
-    write_leaves::launch::<S, R>(client, blocks_for(n), dim, items.arg(), order.arg(), nodes.quads());
+    let (blocks, corners) = (blocks_for(n), items.corners());
+    write_leaves::launch::<S, R>(client, blocks, dim, items.arg(), order.arg(), nodes.quads(), corners);
     nodes
 }
 
-/// The box of a triangle in the unit of the tree: the lower corner, then the upper one.
+/// The box of a triangle, or of the corners of a box, in the unit of the tree: the lower corner, then the upper one.
 #[cube]
-fn box_of<F: Float>(items: &ItemsIn<F>, index: u32) -> Array<f32> {
-    let corners = items.framed(index);
+fn box_of<F: Float>(items: &ItemsIn<F>, index: u32, #[comptime] count: u32) -> Array<f32> {
+    let corners = items.framed(index, count);
     let mut bounds = Array::<f32>::new(6usize);
     #[unroll]
     for k in 0..3usize {
-        let (a, b, c) = (corners[k], corners[comptime!(k + 3)], corners[comptime!(k + 6)]);
+        let (a, b) = (corners[k], corners[comptime!(k + 3)]);
+        // The last corner is the second one of a box.
+        let c = corners[comptime!(3 * (count as usize - 1) + k)];
         bounds[k] = min(a, min(b, c));
         bounds[k + 3] = max(a, max(b, c));
     }
@@ -178,7 +203,7 @@ fn box_of<F: Float>(items: &ItemsIn<F>, index: u32) -> Array<f32> {
 fn code_triangles<F: Float>(items: &ItemsIn<F>, codes: &mut Array<u64>) {
     let index = ABSOLUTE_POS as u32;
     if index < items.n {
-        let bounds = box_of::<F>(items, index);
+        let bounds = box_of::<F>(items, index, CORNERS);
         let mut code = 0u64.runtime();
         #[unroll]
         for k in 0..3usize {
@@ -192,10 +217,10 @@ fn code_triangles<F: Float>(items: &ItemsIn<F>, codes: &mut Array<u64>) {
 }
 
 #[cube(launch)]
-fn write_leaves<F: Float>(items: &ItemsIn<F>, order: &Array<u32>, nodes: &mut Vec4) {
+fn write_leaves<F: Float>(items: &ItemsIn<F>, order: &Array<u32>, nodes: &mut Vec4, #[comptime] corners: u32) {
     let at = ABSOLUTE_POS;
     if (at as u32) < items.n {
-        let bounds = box_of::<F>(items, order[at]);
+        let bounds = box_of::<F>(items, order[at], corners);
         let (mut lo, mut hi) = (Vector::<u32, Const<4>>::new(0u32), Vector::<u32, Const<4>>::new(0u32));
         #[unroll]
         for k in 0..3usize {
