@@ -61,7 +61,7 @@
 //! | [`ValueBvh`](crate::ValueBvh), [`HitBy`](crate::geometry::HitBy), [`Distance`](crate::geometry::Distance), [`Crossed`](crate::geometry::Crossed) | [`ValueBvh`], [`HitBy`], [`Distance`], [`Crossed`]; user-defined types have a [`Shape`], [`HitTest`], [`DistanceTest`] or [`CrossingTest`] | `refit`; a single `query`, `nearest` or `crossings` |
 //! | `query_all`, `count_all`, [`Query`](crate::geometry::Query) | the same names for any shape; user-defined queries have a [`BoxTest`]; [`Csr`], [`DeviceVec`] | a single `query`; in a periodic box, queries other than spheres, boxes, points and rays |
 //! | `map_hits` | the same name: a [`HitMapper`] emits values | closures |
-//! | `crossings_all` | the same name, and [`Crossings::map`] with a [`CrossingMapper`] | |
+//! | `crossings_all`, `k_crossings_all` | the same names, and [`Crossings::map`] with a [`CrossingMapper`] | |
 //! | `neighbors`, `half_neighbors`, `neighbors_within`, `count_neighbors`, `count_pairs` | the same names | |
 //! | `pairs`; `overlapping_pairs`, `overlapping_spheres` | the same names, the last two of a [`BoxBvh`]; [`Pairs`] | |
 //! | [`Csr::symmetric`](crate::Csr::symmetric) | the same name | |
@@ -69,7 +69,7 @@
 //! | `nearest_neighbors`, `nearest_all`, `nearest_all_each` | the same names; [`Neighbors`], and [`Neighbors::map`] with a [`NearestMapper`] | a single `nearest`; filters: a [`DistanceTest`] may return NaN |
 //! | `map_neighbors`, `map_neighbors_into` | the same names | closures: a [`NeighborMap`] is a type with a value for each point; neighbours are in the order of the tree |
 //! | `for_each_hit`, `for_each_pair` | the same names, and `for_each_neighbor` of all stored points; for boxes and shapes `map_hits` | closures: a [`Visitor`] is a type with a value for each point |
-//! | [`Mesh`](crate::Mesh) | [`Mesh`], built there or uploaded, and `refit`; [`Rays`], [`RayHits`], [`RayLists`], [`MeshNeighbors`] | a single ray or point; `k_hits`, `for_each_hit`; winding numbers |
+//! | [`Mesh`](crate::Mesh) | [`Mesh`], built there or uploaded, and `refit`; [`Rays`], [`RayHits`], [`RayLists`], [`MeshNeighbors`] | a single ray or point; `for_each_hit`; winding numbers |
 //! | [`Bvh::cast`](crate::Bvh::cast) | [`Solids`]: boxes and balls; [`CastHits`] | user-defined shapes: use `crossings_all` |
 //! | `reference::BruteForce` (feature `reference`) | [`BruteForce`] of points; lists in ascending order | queries other than spheres, boxes and points; `for_each_hit`, `for_each_pair`; a single `query` or `nearest` |
 //! | [`MovingLeastSquares`](crate::interpolate::MovingLeastSquares) | [`MovingLeastSquares`] | |

@@ -13,6 +13,7 @@ mod neighbors;
 pub(crate) mod own_radii;
 pub(crate) mod pairs;
 mod range;
+mod ray_walk;
 mod values;
 
 pub use cast::CastHit;

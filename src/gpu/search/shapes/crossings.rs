@@ -14,12 +14,14 @@ use crate::geometry::Ray;
 use crate::gpu::buffer::{Buffer, THREADS_PER_BLOCK, blocks_for, check_allocation, end_phase};
 use crate::gpu::bvh::Coordinate;
 use crate::gpu::bvh::traverse::list::{List, ListOutputLaunch};
+use crate::gpu::bvh::traverse::spec::Tree;
 use crate::gpu::csr::Csr;
 use crate::gpu::device::on;
 use crate::gpu::device_vec::DeviceVec;
 use crate::gpu::errors;
 use crate::gpu::search::hit_lists::{HitLists, HitListsLaunch, sort_list};
 use crate::gpu::search::neighbors::Count;
+use crate::gpu::search::shapes::box_tests::ray_enters;
 use crate::gpu::search::shapes::rows::RAY_NUMBERS;
 use crate::gpu::search::shapes::shape::{Crossed, HitBy};
 use crate::gpu::search::shapes::tests::CrossingTest;
@@ -117,10 +119,11 @@ impl<T: Crossed<S, D>, S: Coordinate, const D: usize> ValueBvh<T, S, D> {
             tree.walk::<_, Ray<S, D>, <T as HitBy<Ray<S, D>, S, D>>::Test, List>(client, &rows, Some(stored), lists, indices.arg());
             end_phase(client, "hits")?;
             let spec = CrossingSpec { d: D, stored: stored.width, test: TypeId::of::<T::Crossing>() };
-            find_crossings::launch::<T::Crossing, _>(
+            find_crossings::launch::<S, T::Crossing, _>(
                 client,
                 blocks_for(rays.len()),
                 CubeDim::new_1d(THREADS_PER_BLOCK),
+                tree.arg(client),
                 rows.rows.arg(),
                 rows.order.arg(),
                 ShapeRowsLaunch::new(stored.rows.arg(), stored.extra.arg()),
@@ -135,10 +138,12 @@ impl<T: Crossed<S, D>, S: Coordinate, const D: usize> ValueBvh<T, S, D> {
     }
 }
 
-/// Replaces the positions in the list of each of `n` rays by indices, computes the parts of the ray, and sorts them.
+/// Replaces the positions in the list of each of `n` rays by indices, computes the parts of the ray, and sorts them. A
+/// part does not begin before the box of the value.
 #[cube(launch)]
 #[allow(clippy::too_many_arguments)]
-fn find_crossings<T: CrossingTest>(
+fn find_crossings<F: Float, T: CrossingTest>(
+    tree: &Tree<F>,
     rows: &Array<f64>,
     rays: &Array<u32>,
     stored: &ShapeRows,
@@ -150,19 +155,29 @@ fn find_crossings<T: CrossingTest>(
     let at = ABSOLUTE_POS;
     if (at as u32) < n {
         let count = comptime!(2 * spec.d + 2);
-        let mut ray = Array::<f64>::new(count);
+        let (mut row, mut ray) = (Array::<f64>::new(comptime!(RAY_NUMBERS + 2 * spec.d + 2)), Array::<f64>::new(count));
+        #[unroll]
+        for k in 0..comptime!(RAY_NUMBERS + 2 * spec.d + 2) {
+            row[k] = rows[at * comptime!(RAY_NUMBERS + 2 * spec.d + 2) + k];
+        }
         #[unroll]
         for k in 0..count {
-            ray[k] = rows[at * comptime!(RAY_NUMBERS + 2 * spec.d + 2) + RAY_NUMBERS + k];
+            ray[k] = row[RAY_NUMBERS + k];
         }
+        let mut primitive = Array::<F>::new(comptime!(2 * spec.d));
         let list = rays[at] as usize;
         let (first, end) = (lists.offsets[list], lists.offsets[list + 1]);
         for entry in first..end {
             let position = lists.indices[entry as usize];
             let from = position * comptime!(spec.stored as u32);
             let part = T::crossing(&stored.rows, from, &stored.extra, &ray);
-            lists.numbers[2 * entry as usize] = part[0];
-            lists.numbers[2 * entry as usize + 1] = part[1];
+            #[unroll]
+            for k in 0..comptime!(2 * spec.d) {
+                primitive[k] = tree.axes[k * tree.stored as usize + position as usize];
+            }
+            let enter = max(part[0], ray_enters::<F>(&row, &primitive, comptime!(spec.d)));
+            lists.numbers[2 * entry as usize] = enter;
+            lists.numbers[2 * entry as usize + 1] = max(part[1], enter);
             lists.indices[entry as usize] = order[position as usize];
         }
         sort_list(lists, first, end - first, 2usize);

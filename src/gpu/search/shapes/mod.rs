@@ -1,11 +1,12 @@
 //! Stored values of any type, and queries of any shape, on a device.
 //!
 //! ```text
-//! shape, query -> rows (numbers) -> walk, nearest (with tests) -> values -> crossings (rays)
+//! shape, query -> rows (numbers) -> walk, nearest (with tests) -> values -> crossings, k_crossings (rays)
 //! ```
 
 mod box_tests;
 mod crossings;
+mod k_crossings;
 pub(in crate::gpu) mod nearest;
 pub(in crate::gpu) mod query;
 pub(in crate::gpu) mod rows;
