@@ -11,6 +11,7 @@
 //! sources, targets -> nearest -> interpolate
 //! vertices, faces -> search::mesh::build -> Mesh
 //! Mesh, boxes, balls -> search::mesh (rays, nearest triangles)
+//! Mesh, instances -> MeshGroup (rays)
 //! ```
 //!
 //! ```no_run
@@ -70,6 +71,7 @@
 //! | `map_neighbors`, `map_neighbors_into` | the same names | closures: a [`NeighborMap`] is a type with a value for each point; neighbours are in the order of the tree |
 //! | `for_each_hit`, `for_each_pair` | the same names, and `for_each_neighbor` of all stored points; for boxes and shapes `map_hits` | closures: a [`Visitor`] is a type with a value for each point |
 //! | [`Mesh`](crate::Mesh) | [`Mesh`], built there or uploaded, and `refit`; [`Rays`], [`RayHits`], [`RayLists`], [`MeshNeighbors`] | a single ray or point; `for_each_hit`; winding numbers |
+//! | [`MeshGroup`](crate::search::MeshGroup) | [`MeshGroup`]; [`InstanceHits`], [`InstanceLists`] | a single ray |
 //! | [`Bvh::cast`](crate::Bvh::cast) | [`Solids`]: boxes and balls; [`CastHits`] | user-defined shapes: use `crossings_all` |
 //! | `reference::BruteForce` (feature `reference`) | [`BruteForce`] of points; lists in ascending order | queries other than spheres, boxes and points; `for_each_hit`, `for_each_pair`; a single `query` or `nearest` |
 //! | [`MovingLeastSquares`](crate::interpolate::MovingLeastSquares) | [`MovingLeastSquares`] | |
@@ -144,6 +146,6 @@ pub use interpolate::{Interpolator, InverseDistance, MovingLeastSquares, Sph};
 pub use reference::{BruteForce, RangeQuery};
 pub use search::{
     BoxTest, CastHits, Crossed, CrossingMapper, CrossingTest, Crossings, Distance, DistanceTest, Emitter, HitBy,
-    HitMapper, HitTest, Mesh, MeshNeighbors, NearestMapper, NeighborMap, Neighbors, Pairs, Query, RayHits, RayLists,
-    Rays, Shape, Solids, ValueBvh, Visitor,
+    HitMapper, HitTest, InstanceHits, InstanceLists, Mesh, MeshGroup, MeshNeighbors, NearestMapper, NeighborMap,
+    Neighbors, Pairs, Query, RayHits, RayLists, Rays, Shape, Solids, ValueBvh, Visitor,
 };

@@ -19,7 +19,7 @@ mod values;
 pub use cast::CastHit;
 pub use crossings::Crossing;
 pub use map_hits::Emitter;
-pub use mesh::{Mesh, MeshNearest, RayHit};
+pub use mesh::{InstanceHit, Mesh, MeshGroup, MeshInstance, MeshNearest, RayHit};
 pub use nearest::{Nearest, Neighbor};
 pub use neighbors::NeighborAt;
 pub use range::Hits;

@@ -22,6 +22,7 @@ mod lists;
 mod map_neighbors;
 mod mesh;
 mod mesh_build;
+mod mesh_group;
 mod queries;
 mod refit;
 mod spanning_tree;

@@ -11,6 +11,7 @@ mod dipoles;
 mod exact;
 mod f64_walk;
 pub(crate) mod frame;
+pub(crate) mod group;
 mod interleaved;
 mod nearest;
 mod point_triangle;
@@ -23,6 +24,7 @@ pub(crate) mod wide_node;
 pub(crate) mod wide_tree;
 mod winding;
 
+pub use group::{InstanceHit, MeshGroup, MeshInstance};
 pub use nearest::MeshNearest;
 pub use rays::RayHit;
 

@@ -5,6 +5,7 @@
 //! vertices, faces -> build (merge, collapse, encode) -> tree
 //! tree, rays -> prepared -> cast (casting: candidates, triangle_hit, solid_hit, exact) -> lists -> hits
 //! tree, points -> nearest (point_triangle) -> hits
+//! trees, instances -> group (cast) -> hits
 //! ```
 //!
 //! The tree is built on the CPU and compressed there, or it is built on the device.
@@ -16,6 +17,7 @@ mod cast_spec;
 mod cast_kernels;
 mod compressed;
 mod exact;
+mod group;
 mod ray_frame;
 mod hits;
 mod primitives;
@@ -32,6 +34,7 @@ mod solids;
 mod tree;
 mod triangle_hit;
 
+pub use group::{InstanceHits, InstanceLists, MeshGroup};
 pub use hits::{CastHits, MeshNeighbors, RayHits, RayLists};
 pub use rays::Rays;
 pub use solids::Solids;
@@ -39,6 +42,7 @@ pub use solids::Solids;
 use cubecl::prelude::*;
 
 use crate::error::{Error, Result};
+use crate::geometry::Aabb;
 use crate::gpu::buffer::{Buffer, check_allocation};
 use crate::gpu::bvh::{Coordinate, smallest};
 use crate::gpu::csr::Csr;
@@ -87,6 +91,7 @@ use crate::search::mesh::wide_tree::WideTree;
 #[derive(Clone, Debug)]
 pub struct Mesh<S> {
     stored: Stored<S>,
+    bounds: Aabb<S, 3>,
     /// `None` if the mesh was uploaded.
     refit: Option<RefitData>,
 }
@@ -121,7 +126,7 @@ impl<S: Coordinate> Mesh<S> {
         let exact = corners.as_flattened().as_flattened();
         let stored =
             Stored::new(device, &mesh.frame, compressed.as_ref(), Item::Triangle, exact, &[], framed.as_flattened())?;
-        Ok(Self { stored, refit: None })
+        Ok(Self { stored, bounds: mesh.bounds(), refit: None })
     }
 
     /// Returns the number of triangles.
@@ -132,6 +137,11 @@ impl<S: Coordinate> Mesh<S> {
     /// Returns `true` if there are no triangles.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
+    }
+
+    /// Returns the bounding box of all triangles; [`Aabb::EMPTY`] if there are no triangles.
+    pub fn bounds(&self) -> Aabb<S, 3> {
+        self.bounds
     }
 
     /// Finds the first hit of each ray, as [`crate::Mesh::first_hits`].
