@@ -23,6 +23,7 @@ mod map_neighbors;
 mod mesh;
 mod mesh_build;
 mod mesh_group;
+mod periodic_shapes;
 mod queries;
 mod refit;
 mod spanning_tree;

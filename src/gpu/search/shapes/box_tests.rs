@@ -10,6 +10,7 @@ use cubecl::prelude::*;
 use crate::gpu::bvh::traverse::spec::Tree;
 use crate::gpu::metric::{exact_boxes_distance2, min_distance2};
 use crate::gpu::primitives::rounding::product;
+use crate::gpu::search::shapes::images::overlaps_image;
 use crate::gpu::search::shapes::rows::{RAY_NUMBERS, RowShape};
 
 /// The compile-time options of the kernel.
@@ -121,6 +122,8 @@ pub(super) fn may_meet<F: Float>(
         ray_meets::<F>(row, corners, d)
     } else if comptime!(spec.has_images()) {
         box_meets::<F>(row, corners, &tree.exact_sides, spec)
+    } else if comptime!(spec.shape == RowShape::Extent && spec.periodic) {
+        overlaps_image::<F>(row, corners, &tree.exact_sides, d)
     } else {
         let mut all = row[0] > f64::new(0.0);
         #[unroll]

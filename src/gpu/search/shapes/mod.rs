@@ -6,6 +6,7 @@
 
 mod box_tests;
 mod crossings;
+mod images;
 mod k_crossings;
 pub(in crate::gpu) mod nearest;
 pub(in crate::gpu) mod query;

@@ -20,11 +20,11 @@ use crate::gpu::bvh::traverse::spec::{Tree, TreeLaunch};
 use crate::gpu::bvh::traverse::visitor::LeafVisitor;
 use crate::gpu::csr::Csr;
 use crate::gpu::device::Device;
-use crate::gpu::errors;
 use crate::gpu::metric::corners;
 use crate::gpu::primitives::rounding::check_quotients;
 use crate::gpu::search::neighbors::Count;
 use crate::gpu::search::shapes::box_tests::{RowSpec, approximate, may_meet, meets};
+use crate::gpu::search::shapes::images::meets_image;
 use crate::gpu::search::shapes::query::Query;
 use crate::gpu::search::shapes::rows::{RowShape, SortedRows};
 use crate::gpu::search::shapes::tests::{BoxTest, HitTest};
@@ -102,17 +102,13 @@ impl<S: Coordinate, const D: usize> SearchedTree<'_, S, D> {
     /// Copies at least one query to the device, with the numbers that the tests of stored values read if `for_shapes`
     /// is set.
     ///
-    /// Errors: a query that is not supported in a periodic box; too many numbers; a device that rounds differently from
-    /// the CPU.
+    /// Errors: too many numbers; a device that rounds differently from the CPU.
     pub fn sort_queries<R: Runtime, Q: Query<S, D>>(
         &self,
         client: &ComputeClient<R>,
         queries: &[Q],
         for_shapes: bool,
     ) -> Result<SortedRows> {
-        if Q::SHAPE == RowShape::Extent && self.space.period().is_some() {
-            return Err(errors::shape_in_periodic_box());
-        }
         if matches!(Q::SHAPE, RowShape::Ray | RowShape::Extent) {
             check_quotients(client, self.device)?;
         }
@@ -259,12 +255,16 @@ fn walk_rows<F: Float, B: BoxTest, T: HitTest, V: LeafVisitor>(
                     }
                     if comptime!(spec.shape == RowShape::Extent) {
                         if is_hit {
-                            let mut own_box = Array::<f64>::new(comptime!(2 * spec.d));
-                            #[unroll]
-                            for k in 0..2 * d {
-                                own_box[k] = f64::cast_from(primitive[k]);
-                            }
-                            is_hit = B::meets(&queries.rows, numbers, &queries.extra, &own_box);
+                            is_hit = meets_image::<F, B>(
+                                &own,
+                                &primitive,
+                                &tree.exact_sides,
+                                &queries.rows,
+                                numbers,
+                                &queries.extra,
+                                d,
+                                comptime!(spec.periodic),
+                            );
                         }
                     }
                     if comptime!(spec.stored > 0) {
