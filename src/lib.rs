@@ -74,6 +74,7 @@
 //! | particles of a simulation | halos | [`Fof`], [`Hop`]; with subhalos [`AdaptaHop`] |
 //! | halos | centres, masses, profiles, shapes | [`Halos::centers`], module [`halo`] |
 //! | triangles | first hits of rays, nearest triangles, inside or outside | [`Mesh`] |
+//! | several meshes, each with a transform | hits of rays | [`search::MeshGroup`] |
 //! | shapes with values | the nearest, or those that a ray hits | [`ValueBvh`] |
 //! | a tree | a picture of its nodes | [`Bvh::write_graphviz`], [`Bvh::write_tikz`], [`Bvh::write_vtk`] |
 //! | points of run-time type and dimension | any of these | the crate `ropewalk-table` |

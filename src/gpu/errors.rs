@@ -117,13 +117,6 @@ pub(super) fn not_points() -> Error {
     Error::new(ErrorKind::Unsupported, "the tree stores boxes; upload it as a `gpu::BoxBvh`")
 }
 
-/// A query of another kind than spheres, boxes, points and rays was given to a periodic tree.
-pub(super) fn shape_in_periodic_box() -> Error {
-    let sentence =
-        "on a device, queries of a periodic tree must be spheres, boxes, points or rays; use the CPU for other shapes";
-    Error::new(ErrorKind::Unsupported, sentence)
-}
-
 /// Points of a refit are in another space than the tree.
 pub(super) fn other_space() -> Error {
     let sentence =

@@ -11,6 +11,7 @@
 //! sources, targets -> nearest -> interpolate
 //! vertices, faces -> search::mesh::build -> Mesh
 //! Mesh, boxes, balls -> search::mesh (rays, nearest triangles)
+//! Mesh, instances -> MeshGroup (rays)
 //! ```
 //!
 //! ```no_run
@@ -59,9 +60,9 @@
 //! |---|---|---|
 //! | [`Bvh`](crate::Bvh) | [`Bvh`] of points, [`BoxBvh`] of boxes, with `refit`, `rebuild` and `degradation`; [`TreeView`] and [`Bvh::call`] for user-defined kernels | of boxes: neighbours and pairs within a radius |
 //! | [`ValueBvh`](crate::ValueBvh), [`HitBy`](crate::geometry::HitBy), [`Distance`](crate::geometry::Distance), [`Crossed`](crate::geometry::Crossed) | [`ValueBvh`], [`HitBy`], [`Distance`], [`Crossed`]; user-defined types have a [`Shape`], [`HitTest`], [`DistanceTest`] or [`CrossingTest`] | `refit`; a single `query`, `nearest` or `crossings` |
-//! | `query_all`, `count_all`, [`Query`](crate::geometry::Query) | the same names for any shape; user-defined queries have a [`BoxTest`]; [`Csr`], [`DeviceVec`] | a single `query`; in a periodic box, queries other than spheres, boxes, points and rays |
+//! | `query_all`, `count_all`, [`Query`](crate::geometry::Query) | the same names for any shape; user-defined queries have a [`BoxTest`]; [`Csr`], [`DeviceVec`] | a single `query` |
 //! | `map_hits` | the same name: a [`HitMapper`] emits values | closures |
-//! | `crossings_all` | the same name, and [`Crossings::map`] with a [`CrossingMapper`] | |
+//! | `crossings_all`, `k_crossings_all` | the same names, and [`Crossings::map`] with a [`CrossingMapper`] | |
 //! | `neighbors`, `half_neighbors`, `neighbors_within`, `count_neighbors`, `count_pairs` | the same names | |
 //! | `pairs`; `overlapping_pairs`, `overlapping_spheres` | the same names, the last two of a [`BoxBvh`]; [`Pairs`] | |
 //! | [`Csr::symmetric`](crate::Csr::symmetric) | the same name | |
@@ -69,7 +70,8 @@
 //! | `nearest_neighbors`, `nearest_all`, `nearest_all_each` | the same names; [`Neighbors`], and [`Neighbors::map`] with a [`NearestMapper`] | a single `nearest`; filters: a [`DistanceTest`] may return NaN |
 //! | `map_neighbors`, `map_neighbors_into` | the same names | closures: a [`NeighborMap`] is a type with a value for each point; neighbours are in the order of the tree |
 //! | `for_each_hit`, `for_each_pair` | the same names, and `for_each_neighbor` of all stored points; for boxes and shapes `map_hits` | closures: a [`Visitor`] is a type with a value for each point |
-//! | [`Mesh`](crate::Mesh) | [`Mesh`], built there or uploaded, and `refit`; [`Rays`], [`RayHits`], [`RayLists`], [`MeshNeighbors`] | a single ray or point; `k_hits`, `for_each_hit`; winding numbers |
+//! | [`Mesh`](crate::Mesh) | [`Mesh`], built there or uploaded, and `refit`; [`Rays`], [`RayHits`], [`RayLists`], [`MeshNeighbors`] | a single ray or point; `for_each_hit`; winding numbers |
+//! | [`MeshGroup`](crate::search::MeshGroup) | [`MeshGroup`]; [`InstanceHits`], [`InstanceLists`] | a single ray |
 //! | [`Bvh::cast`](crate::Bvh::cast) | [`Solids`]: boxes and balls; [`CastHits`] | user-defined shapes: use `crossings_all` |
 //! | `reference::BruteForce` (feature `reference`) | [`BruteForce`] of points; lists in ascending order | queries other than spheres, boxes and points; `for_each_hit`, `for_each_pair`; a single `query` or `nearest` |
 //! | [`MovingLeastSquares`](crate::interpolate::MovingLeastSquares) | [`MovingLeastSquares`] | |
@@ -144,6 +146,6 @@ pub use interpolate::{Interpolator, InverseDistance, MovingLeastSquares, Sph};
 pub use reference::{BruteForce, RangeQuery};
 pub use search::{
     BoxTest, CastHits, Crossed, CrossingMapper, CrossingTest, Crossings, Distance, DistanceTest, Emitter, HitBy,
-    HitMapper, HitTest, Mesh, MeshNeighbors, NearestMapper, NeighborMap, Neighbors, Pairs, Query, RayHits, RayLists,
-    Rays, Shape, Solids, ValueBvh, Visitor,
+    HitMapper, HitTest, InstanceHits, InstanceLists, Mesh, MeshGroup, MeshNeighbors, NearestMapper, NeighborMap,
+    Neighbors, Pairs, Query, RayHits, RayLists, Rays, Shape, Solids, ValueBvh, Visitor,
 };

@@ -1,10 +1,9 @@
 //! The first stored shape that a ray meets, by a test of the caller.
 //!
 //! Input: a ray, and a function that returns where the ray meets a shape. Output: the first hit.
-//! The nearer child is visited first, and nodes behind the best hit so far are skipped. Cost: O(depth) nodes for a
-//! compact point cloud.
+//! Nodes behind the best hit so far are skipped. Cost: O(depth) nodes for a compact point cloud.
 
-use crate::bvh::{Bvh, DEPTH};
+use crate::bvh::Bvh;
 use crate::geometry::{Ray, Scalar};
 
 /// The first hit of a ray.
@@ -41,46 +40,21 @@ impl<S: Scalar, const D: usize> Bvh<S, D> {
     /// ```
     pub fn cast(&self, ray: &Ray<S, D>, mut hit: impl FnMut(u32) -> Option<f64>) -> Option<CastHit> {
         let mut best: Option<CastHit> = None;
-        if self.is_empty() || !ray.is_proper() {
+        if !ray.is_proper() {
             return None;
         }
-        let mut pending = [(0.0, 0u32); DEPTH];
-        let mut len = 0;
-        let (mut at, mut enter) = (0, ray.enters(&self.bounds()));
-        loop {
-            let most = best.map_or(f64::MAX, |best| best.t);
-            if enter <= most {
-                if !self.is_leaf(at) {
-                    let right = self.node(at + 1).rope as usize;
-                    let mut near = (ray.enters(&self.node(at + 1).bounds), at + 1);
-                    let mut far = (ray.enters(&self.node(right).bounds), right);
-                    if far.0 < near.0 {
-                        (near, far) = (far, near);
-                    }
-                    if far.0 <= most && len < DEPTH {
-                        pending[len] = (far.0, far.1 as u32);
-                        len += 1;
-                    }
-                    (enter, at) = near;
-                    continue;
-                }
-                for position in self.span(at) {
-                    if ray.enters(&self.item(position)) > best.map_or(f64::MAX, |best| best.t) {
-                        continue;
-                    }
-                    let index = self.order()[position];
-                    let Some(t) = hit(index).filter(|t| ray.from <= *t && *t <= ray.to) else { continue };
+        self.walk_along(
+            |bounds| ray.enters(bounds),
+            |index, _| {
+                if let Some(t) = hit(index).filter(|t| ray.from <= *t && *t <= ray.to) {
                     let is_first = |best: CastHit| t < best.t || (t == best.t && index < best.index);
                     if best.is_none_or(is_first) {
                         best = Some(CastHit { index, t });
                     }
                 }
-            }
-            if len == 0 {
-                return best;
-            }
-            len -= 1;
-            (enter, at) = (pending[len].0, pending[len].1 as usize);
-        }
+                best.map_or(f64::MAX, |best| best.t)
+            },
+        );
+        best
     }
 }

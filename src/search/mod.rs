@@ -13,12 +13,13 @@ mod neighbors;
 pub(crate) mod own_radii;
 pub(crate) mod pairs;
 mod range;
+mod ray_walk;
 mod values;
 
 pub use cast::CastHit;
 pub use crossings::Crossing;
 pub use map_hits::Emitter;
-pub use mesh::{Mesh, MeshNearest, RayHit};
+pub use mesh::{InstanceHit, Mesh, MeshGroup, MeshInstance, MeshNearest, RayHit};
 pub use nearest::{Nearest, Neighbor};
 pub use neighbors::NeighborAt;
 pub use range::Hits;

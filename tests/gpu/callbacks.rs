@@ -130,6 +130,10 @@ where
     let expected = theirs.crossings_all(rays);
     assert_eq!(found.read().unwrap(), expected);
     assert!(rays.iter().zip(&expected).all(|(ray, list)| theirs.crossings(ray) == list));
+    for k in [0, 1, 4, 1000] {
+        let found = ours.k_crossings_all(rays, k).unwrap().read().unwrap();
+        assert_eq!(found, theirs.k_crossings_all(rays, k), "the first {k}");
+    }
     let values: Vec<f64> = (0..stored.len()).map(|i| 0.5 + i as f64 / 8.0).collect();
     let energies: Vec<f64> = (0..rays.len()).map(|i| i as f64 / 4.0).collect();
     let lists = found.map::<Absorbed>(&energies, &values).unwrap().read().unwrap();

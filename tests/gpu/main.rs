@@ -22,6 +22,8 @@ mod lists;
 mod map_neighbors;
 mod mesh;
 mod mesh_build;
+mod mesh_group;
+mod periodic_shapes;
 mod queries;
 mod refit;
 mod spanning_tree;

@@ -153,6 +153,12 @@ pub(crate) fn compare_hits<S: Coordinate>(
         assert_eq!(anys[i], u32::from(expected[i].is_some()), "{name}: {ray:?}");
         assert_eq!(lists.of(i), all.of(i), "{name}: {ray:?}");
     }
+    for k in [0, 1, 3] {
+        let (lists, first) = (ours.k_hits_all(&there, k).unwrap().read().unwrap(), mesh.k_hits_all(rays, k));
+        for (i, ray) in rays.iter().enumerate() {
+            assert_eq!(lists.of(i), first.of(i), "{name}: the first {k} of {ray:?}");
+        }
+    }
 }
 
 #[test]

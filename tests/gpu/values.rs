@@ -42,22 +42,22 @@ impl Places<'_> {
         Aabb::point(from).union(&Aabb::point(self.near(from)))
     }
 
-    fn segment<S: Coordinate, const D: usize>(&mut self) -> Segment<S, D> {
+    pub fn segment<S: Coordinate, const D: usize>(&mut self) -> Segment<S, D> {
         let from = self.point();
         Segment::new(from, self.near(from))
     }
 
-    fn capsule<S: Coordinate, const D: usize>(&mut self) -> Capsule<S, D> {
+    pub fn capsule<S: Coordinate, const D: usize>(&mut self) -> Capsule<S, D> {
         let Segment { ends: [a, b] } = self.segment();
         Capsule::new(a, b, [0.0, 0.5, 1.0][self.random.below(3)])
     }
 
-    fn triangle<S: Coordinate, const D: usize>(&mut self) -> Triangle<S, D> {
+    pub fn triangle<S: Coordinate, const D: usize>(&mut self) -> Triangle<S, D> {
         let from = self.point();
         Triangle::new(from, self.near(from), self.near(from))
     }
 
-    fn obb<S: Coordinate, const D: usize>(&mut self) -> Obb<S, D> {
+    pub fn obb<S: Coordinate, const D: usize>(&mut self) -> Obb<S, D> {
         // Far enough from the coordinate axes to be turned, near enough to be independent.
         let axes = std::array::from_fn(|i| {
             std::array::from_fn(|k| self.number::<f64>(-1.0, 2.0) + if i == k { 4.0 } else { 0.0 })

@@ -10,6 +10,7 @@ mod changing;
 mod conformance;
 mod contract;
 mod copies;
+mod crossings;
 mod dbscan;
 mod debug_output;
 mod dendrogram;

@@ -30,8 +30,8 @@ impl<S: Coordinate, const D: usize> BoxBvh<S, D> {
     ///
     /// The lists equal those of [`crate::Bvh::query_all`], entry for entry, in the order of the tree. A sphere with a
     /// negative or NaN radius, or with a centre that is not finite, has no hits. A box with a lower corner above its
-    /// upper one, or with a NaN, has no hits either. In a periodic box, centres and corners may be anywhere; queries are
-    /// then spheres, boxes, points or rays.
+    /// upper one, or with a NaN, has no hits either. In a periodic box, centres and corners may be anywhere, and
+    /// queries other than rays meet the images of boxes.
     ///
     /// ```no_run
     /// use ropewalk::Aabb;
@@ -49,7 +49,6 @@ impl<S: Coordinate, const D: usize> BoxBvh<S, D> {
     /// - There are more than 2^32 - 1 entries in total, or more than a buffer of the device can hold.
     /// - The queries have more than 2^32 - 1 numbers in total, or more than a buffer can hold. A sphere has D + 3, a box
     ///   or point 1 + 2 D, or 1 + 6 D in a periodic box; other queries have 1 + 2 D and [`Query::NUMBERS`].
-    /// - The tree is periodic, and the queries are of another kind than those above.
     /// - The device fails, or it rounds quotients or roots differently from the CPU, which rays and other shapes need.
     ///
     /// # Cost

@@ -26,7 +26,9 @@ pub use emitter::Emitter;
 pub use map_hits::HitMapper;
 pub use map_lists::{CrossingMapper, NearestMapper};
 pub use map_neighbors::NeighborMap;
-pub use mesh::{CastHits, Mesh, MeshNeighbors, RayHits, RayLists, Rays, Solids};
+pub use mesh::{
+    CastHits, InstanceHits, InstanceLists, Mesh, MeshGroup, MeshNeighbors, RayHits, RayLists, Rays, Solids,
+};
 pub use nearest::Neighbors;
 pub use pairs::Pairs;
 pub use shapes::{

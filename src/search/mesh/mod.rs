@@ -11,9 +11,11 @@ mod dipoles;
 mod exact;
 mod f64_walk;
 pub(crate) mod frame;
+pub(crate) mod group;
 mod interleaved;
 mod nearest;
 mod point_triangle;
+mod ray_order;
 mod ray_parameter;
 mod rays;
 pub(crate) mod sah;
@@ -22,6 +24,7 @@ pub(crate) mod wide_node;
 pub(crate) mod wide_tree;
 mod winding;
 
+pub use group::{InstanceHit, MeshGroup, MeshInstance};
 pub use nearest::MeshNearest;
 pub use rays::RayHit;
 
@@ -48,7 +51,7 @@ const TASK: usize = 1 << 14;
 /// |---|---|---|
 /// | first hit of a ray | [`first_hit`](Mesh::first_hit) | [`first_hits`](Mesh::first_hits) |
 /// | whether a ray hits anything (shadows) | [`any_hit`](Mesh::any_hit) | [`any_hits`](Mesh::any_hits) |
-/// | all crossings of a ray, or the first k | [`hits`](Mesh::hits), [`k_hits`](Mesh::k_hits) | [`hits_all`](Mesh::hits_all) |
+/// | all crossings of a ray, or the first k | [`hits`](Mesh::hits), [`k_hits`](Mesh::k_hits) | [`hits_all`](Mesh::hits_all), [`k_hits_all`](Mesh::k_hits_all) |
 /// | a callback for each crossing | [`for_each_hit`](Mesh::for_each_hit) | [`for_each_hit_all`](Mesh::for_each_hit_all) |
 /// | nearest triangle | [`nearest`](Mesh::nearest), [`nearest_within`](Mesh::nearest_within) | [`nearest_all`](Mesh::nearest_all) |
 /// | whether a point is inside, and its distance from the surface | [`contains`](Mesh::contains), [`signed_distance`](Mesh::signed_distance) | [`contains_all`](Mesh::contains_all), [`signed_distances`](Mesh::signed_distances) |

@@ -3,23 +3,23 @@
 //! Input: one ray, or many. Output: the first hit, whether there is any hit, all hits in order, or a callback.
 //! A walk visits the nearest boxes first. The triangles of a block are tested in `f32`, with allowance for all
 //! rounding errors. Those that may be met are decided by [`TriangleRay`].
-//! Many rays are sorted along a curve through their entry points and directions, so that consecutive rays meet the
-//! same nodes. For first and any hits, a few rays are traversed at a time ([`interleaved`](super::interleaved)).
+//! Many rays are sorted so that consecutive rays meet the same nodes ([`ray_order`](super::ray_order)). For first and
+//! any hits, a few rays are traversed at a time ([`interleaved`](super::interleaved)).
 //! Cost: O(log n) for the first hit on a compact mesh.
 #![allow(unsafe_code)] // To gather lists in place (see `Csr`); they start as zeros.
 
 use std::ops::ControlFlow;
 
-use crate::bvh::morton::{Grid, curve_order};
 use crate::bvh::traverse::bits;
 use crate::csr::{Csr, CsrChunk};
-use crate::geometry::{Aabb, Ray, Scalar};
+use crate::geometry::{Ray, Scalar};
 use crate::memory::{append, collected};
 use crate::parallel::{for_tasks, map_tasks};
 use crate::precompiled::precompiled_in_space;
 use crate::search::mesh::Mesh;
 use crate::search::mesh::batch::run_ordered;
 use crate::search::mesh::frame::{FrameRay, Prepared};
+use crate::search::mesh::ray_order::ray_order;
 use crate::search::mesh::triangle_hit::{Rule, TriangleRay};
 use crate::search::mesh::wide_node::Node;
 use crate::search::mesh::wide_tree::{TriangleBlock, higher, lower};
@@ -174,44 +174,36 @@ impl<S: Scalar> Mesh<S> {
 
     /// Finds the crossings of each ray as lists, as [`hits`](Mesh::hits), in parallel and in the order of `rays`.
     pub fn hits_all(&self, rays: &[Ray<S, 3>]) -> Csr<RayHit> {
-        all(self, rays)
+        all(self, rays, usize::MAX)
+    }
+
+    /// Finds the first `k` crossings of each ray as lists, as [`k_hits`](Mesh::k_hits), in parallel and in the order of
+    /// `rays`.
+    ///
+    /// ```
+    /// use ropewalk::{Mesh, Ray};
+    ///
+    /// let triangle = |z: f32| [[0.0, 0.0, z], [1.0, 0.0, z], [0.0, 1.0, z]];
+    /// let corners = [triangle(1.0), triangle(2.0)].concat();
+    /// let mesh = Mesh::build(&corners, &[[0, 1, 2], [3, 4, 5]])?;
+    /// let lists = mesh.k_hits_all(&[Ray::new([0.2, 0.2, 0.0], [0.0, 0.0, 1.0])], 1);
+    /// assert_eq!(lists.of(0).iter().map(|hit| hit.triangle).collect::<Vec<_>>(), [0]);
+    /// # Ok::<(), ropewalk::Error>(())
+    /// ```
+    pub fn k_hits_all(&self, rays: &[Ray<S, 3>], k: usize) -> Csr<RayHit> {
+        all(self, rays, k)
     }
 
     /// Calls `visit` with the index of each ray and each of its [`hits`](Mesh::hits), in parallel over the rays and
     /// in unspecified order. `Break` ends that ray, but not the others.
     pub fn for_each_hit_all(&self, rays: &[Ray<S, 3>], visit: impl Fn(usize, RayHit) -> ControlFlow<()> + Sync) {
-        let order = self.ray_order(rays);
+        let order = ray_order(rays, &self.frame);
         for_tasks(rays.len(), TASK, &|range| {
             for at in range {
                 let ray = order.as_ref().map_or(at, |order| order[at] as usize);
                 self.for_each_hit(&rays[ray], |hit| visit(ray, hit));
             }
         });
-    }
-
-    /// The order in which to process rays: along a curve, or `None` if most of them resemble the ray before.
-    fn ray_order(&self, rays: &[Ray<S, 3>]) -> Option<Vec<u32>> {
-        /// The number of rays that are compared with the ray before.
-        const SAMPLE: usize = 256;
-        /// Rays with smaller differences are alike.
-        const ALIKE: f32 = 0.05;
-        let place = |ray: usize| match FrameRay::new(&rays[ray], &self.frame) {
-            Prepared::Ready(ray) => {
-                let [x, y, z] = ray.origin;
-                let [i, j, k] = ray.inverse.map(f32::recip);
-                // The start of a ray matters more than its direction.
-                [2.0 * x, 2.0 * y, 2.0 * z, i, j, k]
-            }
-            Prepared::Nothing | Prepared::TooFar => [-1.0; 6],
-        };
-        let step = (rays.len() / SAMPLE).max(1);
-        let sampled = (1..rays.len()).step_by(step);
-        let n = sampled.len();
-        let is_alike = |&ray: &usize| place(ray).into_iter().zip(place(ray - 1)).all(|(a, b)| (a - b).abs() < ALIKE);
-        if 2 * sampled.filter(is_alike).count() >= n {
-            return None;
-        }
-        Some(curve_order(rays.len(), &Grid::over(&Aabb { lo: [-1.0f32; 6], hi: [1.0; 6] }), place))
     }
 
     #[inline(always)]
@@ -261,7 +253,7 @@ impl<S: Scalar> Mesh<S> {
 
     /// Returns a function that computes the hit of a ray on a triangle.
     #[inline(always)]
-    fn hits_by(&self, rule: Rule) -> impl Fn(&TriangleRay, u32) -> Option<RayHit> {
+    pub(super) fn hits_by(&self, rule: Rule) -> impl Fn(&TriangleRay, u32) -> Option<RayHit> {
         move |ray, triangle| {
             let hit = ray.hit(&self.corners_of(triangle), rule)?;
             Some(RayHit { triangle, t: hit.t, barycentric: hit.weights })
@@ -270,19 +262,20 @@ impl<S: Scalar> Mesh<S> {
 
     /// Returns a function that tests whether a ray meets a triangle.
     #[inline(always)]
-    fn meetings(&self) -> impl Fn(&TriangleRay, u32) -> Option<()> {
+    pub(super) fn meetings(&self) -> impl Fn(&TriangleRay, u32) -> Option<()> {
         |ray, triangle| ray.meets(&self.corners_of(triangle), Rule::Closed).then_some(())
     }
 
     /// Calls `visit` with the results of `decide` for triangles that the ray meets, nearest boxes first.
     ///
-    /// `visit` returns the largest `t` of interest from then on, or `None` to end. If the ray starts 1e13 mesh sizes
+    /// The ray may have another scalar type than the mesh; both are exact in `f64`. `visit` returns the largest `t` of
+    /// interest from then on, or `None` to end. If the ray starts 1e13 mesh sizes
     /// away and does not certainly miss the box around the mesh, all triangles are tested.
     #[inline(always)]
-    pub(super) fn cast<I: Isa, H>(
+    pub(super) fn cast<I: Isa, R: Scalar, H>(
         &self,
         isa: I,
-        ray: &Ray<S, 3>,
+        ray: &Ray<R, 3>,
         decide: impl Fn(&TriangleRay, u32) -> Option<H>,
         mut visit: impl FnMut(H) -> Option<f64>,
     ) {
@@ -334,7 +327,7 @@ precompiled_in_space! {
 }
 
 fn first_of_each<S: Scalar>(mesh: &Mesh<S>, rays: &[Ray<S, 3>]) -> Vec<Option<RayHit>> {
-    let order = mesh.ray_order(rays);
+    let order = ray_order(rays, &mesh.frame);
     run_ordered(rays, order.as_deref(), TASK, &|rays, found: &mut [Option<RayHit>]| {
         dispatch!(isa => mesh.walk_interleaved(isa, rays, mesh.hits_by(Rule::Closed), #[inline(always)] |ray, hit| {
             let best = &mut found[ray];
@@ -349,7 +342,7 @@ fn first_of_each<S: Scalar>(mesh: &Mesh<S>, rays: &[Ray<S, 3>]) -> Vec<Option<Ra
 precompiled_in_space! { fn any = any_of_each(mesh: same_ref &Mesh<S>, rays: same_slice &[Ray<S, 3>]) -> Vec<bool> }
 
 fn any_of_each<S: Scalar>(mesh: &Mesh<S>, rays: &[Ray<S, 3>]) -> Vec<bool> {
-    let order = mesh.ray_order(rays);
+    let order = ray_order(rays, &mesh.frame);
     run_ordered(rays, order.as_deref(), TASK, &|rays, found: &mut [bool]| {
         dispatch!(isa => mesh.walk_interleaved(isa, rays, mesh.meetings(), #[inline(always)] |ray, ()| {
             found[ray] = true;
@@ -358,16 +351,18 @@ fn any_of_each<S: Scalar>(mesh: &Mesh<S>, rays: &[Ray<S, 3>]) -> Vec<bool> {
     })
 }
 
-precompiled_in_space! { fn all = all_of_each(mesh: same_ref &Mesh<S>, rays: same_slice &[Ray<S, 3>]) -> Csr<RayHit> }
+precompiled_in_space! {
+    fn all = all_of_each(mesh: same_ref &Mesh<S>, rays: same_slice &[Ray<S, 3>], k: keep usize) -> Csr<RayHit>
+}
 
-fn all_of_each<S: Scalar>(mesh: &Mesh<S>, rays: &[Ray<S, 3>]) -> Csr<RayHit> {
-    let order = mesh.ray_order(rays).unwrap_or_else(|| collected(0..rays.len() as u32));
+fn all_of_each<S: Scalar>(mesh: &Mesh<S>, rays: &[Ray<S, 3>], k: usize) -> Csr<RayHit> {
+    let order = ray_order(rays, &mesh.frame).unwrap_or_else(|| collected(0..rays.len() as u32));
     let chunks = map_tasks(order.len(), TASK, &|range| {
         let mut chunk = CsrChunk::default();
         let mut found = vec![];
         dispatch!(isa => for &ray in &order[range] {
             found.clear();
-            mesh.first_k(isa, &rays[ray as usize], usize::MAX, &mut found);
+            mesh.first_k(isa, &rays[ray as usize], k, &mut found);
             append(&mut chunk.values, found.iter().copied());
             chunk.lengths.push(found.len() as u32);
         });

@@ -2,6 +2,7 @@
 
 mod cast;
 mod ends;
+mod group;
 mod input;
 mod nearest;
 mod rays;

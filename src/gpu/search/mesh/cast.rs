@@ -12,7 +12,7 @@
 //! - Each ray has three numbers for its origin and for its direction, two for its range if there are ranges, and
 //!   those of `prepared`.
 //! - Nodes and items belong to one compressed tree, which is not empty.
-//! - Results and marks have a place for each ray; lists have the counted numbers of places.
+//! - Results and marks have a place for each ray; lists have the counted numbers of places, and rows `k` places.
 
 #![allow(unsafe_code)] // Unchecked kernels: see the launch contract.
 
@@ -26,7 +26,7 @@ use crate::gpu::errors;
 use crate::gpu::search::hit_lists::{HitListsLaunch, sort_lists};
 use crate::gpu::search::mesh::cast_kernels::cast_rays;
 use crate::gpu::search::mesh::cast_spec::{CastSpec, MARK_TEST_ALL, Wanted};
-use crate::gpu::search::mesh::lists::{CastOutput, width};
+use crate::gpu::search::mesh::lists::CastOutput;
 use crate::gpu::search::mesh::prepared::PreparedRays;
 use crate::gpu::search::mesh::primitives::Items;
 use crate::gpu::search::mesh::rays::Rays;
@@ -49,7 +49,7 @@ const RAYS_PER_TURN: usize = 1 << 18;
 /// after 65,535 iterations.
 const MAX_SORTED: u32 = 3000;
 
-/// Casts rays, in the order of `prepared`, through a tree that is not empty.
+/// Casts rays, in the order of `prepared`, through a tree that is not empty. Rows have `k` places.
 pub(super) fn cast<R: Runtime, S: Coordinate>(
     client: &ComputeClient<R>,
     tree: &Tree,
@@ -57,6 +57,7 @@ pub(super) fn cast<R: Runtime, S: Coordinate>(
     rays: &Rays<S>,
     prepared: &PreparedRays,
     wanted: Wanted,
+    k: usize,
     found: &CastOutput,
 ) -> Result<()> {
     let n = rays.len();
@@ -98,6 +99,7 @@ pub(super) fn cast<R: Runtime, S: Coordinate>(
                 marks.arg(),
                 n as u32,
                 turns,
+                k as u32,
                 spec,
             );
         }
@@ -107,12 +109,19 @@ pub(super) fn cast<R: Runtime, S: Coordinate>(
             return Err(errors::long_loops(what));
         }
     }
+    Ok(())
+}
+
+/// Sorts the lists of rays, whose hits have `width` numbers.
+///
+/// Errors: without CUDA, a list that is too long.
+pub(super) fn sort<R: Runtime>(client: &ComputeClient<R>, found: &CastOutput, width: usize) -> Result<()> {
     let is_long = |list: &[u32]| list[1] - list[0] > MAX_SORTED;
-    if wanted == Wanted::List && spec.is_guarded && found.offsets.read(client)?.windows(2).any(is_long) {
+    if !is_cuda(client) && found.offsets.read(client)?.windows(2).any(is_long) {
         return Err(errors::long_loops(format!("a ray with more than {MAX_SORTED} hits")));
     }
-    if wanted == Wanted::List {
-        sort_lists(client, hits, n, width(items.item));
-    }
+    let n = found.offsets.len() - 1;
+    let lists = || HitListsLaunch::new(found.indices.arg(), found.numbers.arg(), found.offsets.arg());
+    sort_lists(client, lists, n, width);
     Ok(())
 }

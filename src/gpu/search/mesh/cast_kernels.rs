@@ -12,7 +12,7 @@
 
 use cubecl::prelude::*;
 
-use crate::gpu::search::hit_lists::HitLists;
+use crate::gpu::search::hit_lists::{HitLists, keep_first};
 use crate::gpu::search::mesh::candidates::{entered, may_meet};
 use crate::gpu::search::mesh::cast_spec::{CastSpec, MARK_TEST_ALL, Wanted};
 use crate::gpu::search::mesh::constants::{HUGE, INFINITE};
@@ -38,7 +38,8 @@ const NONE: u32 = u32::MAX;
 
 /// Casts each of `n` rays; the exact kernel casts only rays in doubt.
 ///
-/// A block has `turns` rays for each of its threads. A thread that finishes a ray takes the next one of the block.
+/// A block has `turns` rays for each of its threads. A thread that finishes a ray takes the next one of the block. Rows
+/// have `k` places.
 #[cube(launch_unchecked)]
 pub(super) fn cast_rays<F: Float>(
     nodes: &Nodes,
@@ -49,6 +50,7 @@ pub(super) fn cast_rays<F: Float>(
     marks: &mut Array<u32>,
     n: u32,
     turns: u32,
+    k: u32,
     #[comptime] spec: CastSpec,
 ) {
     // The number of the block's rays that were taken.
@@ -81,7 +83,7 @@ pub(super) fn cast_rays<F: Float>(
                 index = nodes.order[index as usize];
             }
             casting.pending[0] = NONE.runtime();
-            decide::<F>(items, rays, prepared, &mut ray, index, &mut casting, hits, spec);
+            decide::<F>(items, rays, prepared, &mut ray, index, &mut casting, hits, k, spec);
             if casting.is_done(spec) {
                 way.end();
             }
@@ -226,7 +228,9 @@ impl Casting {
         if at != NONE {
             self.at[0] = NONE.runtime();
             marks[at as usize] = self.state[1];
-            if comptime!(spec.wanted != Wanted::List) {
+            if comptime!(spec.wanted == Wanted::Rows) {
+                hits.offsets[at as usize] = self.state[0];
+            } else if comptime!(spec.wanted != Wanted::List) {
                 hits.indices[at as usize] = self.state[0];
             }
             if comptime!(spec.wanted == Wanted::First) {
@@ -253,6 +257,7 @@ fn decide<F: Float>(
     index: u32,
     casting: &mut Casting,
     hits: &mut HitLists,
+    k: u32,
     #[comptime] spec: CastSpec,
 ) {
     let at = casting.at[0] + 0;
@@ -262,7 +267,7 @@ fn decide<F: Float>(
     found[4] = f64::new(0.0);
     let mut decided = Array::<u32>::new(1usize);
     if comptime!(spec.item == Item::Triangle) {
-        let crossing = comptime!(matches!(spec.wanted, Wanted::Count | Wanted::List));
+        let crossing = comptime!(matches!(spec.wanted, Wanted::Count | Wanted::List | Wanted::Rows));
         let spec = comptime!(HitSpec { exact: spec.exact, crossing });
         decided[0] = triangle_hit(&ray, &items.triangle(index), &mut found, &items.numbers, spec);
     } else if comptime!(spec.item == Item::Box) {
@@ -295,6 +300,14 @@ fn decide<F: Float>(
                     hits.numbers[comptime!(width(spec.item)) * at as usize + k] = found[k];
                 }
                 placed.limit[0] = min(placed.limit[0], placed.limit_of(t, unit, start));
+            }
+        } else if comptime!(spec.wanted == Wanted::Rows) {
+            let first = at * k;
+            let count = casting.state[0] + 0;
+            casting.state[0] = keep_first(hits, first, k, count, index, &found, comptime!(width(spec.item)));
+            if casting.state[0] == k {
+                let last = hits.numbers[comptime!(width(spec.item)) * first as usize];
+                placed.limit[0] = min(placed.limit[0], placed.limit_of(last, unit, start));
             }
         } else {
             if comptime!(spec.wanted == Wanted::List) {

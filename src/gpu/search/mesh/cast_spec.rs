@@ -12,8 +12,10 @@ pub(super) enum Wanted {
     Any,
     /// The number of all crossings.
     Count,
-    /// All crossings, in ascending order.
+    /// All crossings.
     List,
+    /// The first k crossings, in rows of k places.
+    Rows,
 }
 
 /// The compile-time options of a kernel.

@@ -35,9 +35,13 @@ pub(super) const SPLIT: usize = 16;
 pub(super) const LEAST_FACTOR: usize = 17;
 pub(super) const MOST_FACTOR: usize = 18;
 pub(super) const LEAST_REST: usize = 19;
+/// The rounding error of the origin of a ray in the unit of the tree, relative to its coordinates.
+pub(super) const FAR_ERROR: usize = 20;
+/// The number of constants.
+pub(super) const N_NUMBERS: usize = 21;
 
-pub(super) fn numbers<S: Coordinate>(frame: &Frame) -> [f64; 20] {
-    let mut all = [0.0; 20];
+pub(super) fn numbers<S: Coordinate>(frame: &Frame) -> [f64; N_NUMBERS] {
+    let mut all = [0.0; N_NUMBERS];
     all[..3].copy_from_slice(&frame.center);
     for (at, value) in [
         (SCALE, frame.scale),
@@ -56,6 +60,7 @@ pub(super) fn numbers<S: Coordinate>(frame: &Frame) -> [f64; 20] {
         (LEAST_FACTOR, 1e-50),
         (MOST_FACTOR, 1e80),
         (LEAST_REST, 1e-120),
+        (FAR_ERROR, 64.0 * f64::EPSILON),
     ] {
         all[at] = value;
     }

@@ -5,6 +5,7 @@
 //! vertices, faces -> build (merge, collapse, encode) -> tree
 //! tree, rays -> prepared -> cast (casting: candidates, triangle_hit, solid_hit, exact) -> lists -> hits
 //! tree, points -> nearest (point_triangle) -> hits
+//! trees, instances -> group (cast) -> hits
 //! boxes of shapes -> build -> wide_boxes (for `search::shapes`)
 //! ```
 //!
@@ -17,6 +18,7 @@ mod cast_spec;
 mod cast_kernels;
 mod compressed;
 mod exact;
+mod group;
 pub(in crate::gpu::search) mod ray_frame;
 mod hits;
 pub(in crate::gpu::search) mod primitives;
@@ -34,6 +36,7 @@ pub(in crate::gpu::search) mod tree;
 mod triangle_hit;
 pub(in crate::gpu::search) mod wide_boxes;
 
+pub use group::{InstanceHits, InstanceLists, MeshGroup};
 pub use hits::{CastHits, MeshNeighbors, RayHits, RayLists};
 pub use rays::Rays;
 pub use solids::Solids;
@@ -41,6 +44,7 @@ pub use solids::Solids;
 use cubecl::prelude::*;
 
 use crate::error::{Error, Result};
+use crate::geometry::Aabb;
 use crate::gpu::buffer::{Buffer, check_allocation};
 use crate::gpu::bvh::{Coordinate, smallest};
 use crate::gpu::csr::Csr;
@@ -48,7 +52,8 @@ use crate::gpu::device::{Device, check_same, on};
 use crate::gpu::device_vec::DeviceVec;
 use crate::gpu::errors;
 use crate::gpu::primitives::rounding::{check_distances, rounds_well};
-use crate::gpu::search::mesh::cast::cast;
+use crate::gpu::search::hit_lists::lists_of_rows;
+use crate::gpu::search::mesh::cast::{cast, sort};
 use crate::gpu::search::mesh::cast_spec::Wanted;
 use crate::gpu::search::mesh::compressed::{
     Child, Children, Compressed, Source, block, bounds_of, children_of, compress,
@@ -88,6 +93,7 @@ use crate::search::mesh::wide_tree::WideTree;
 #[derive(Clone, Debug)]
 pub struct Mesh<S> {
     stored: Stored<S>,
+    bounds: Aabb<S, 3>,
     /// `None` if the mesh was uploaded.
     refit: Option<RefitData>,
 }
@@ -122,7 +128,7 @@ impl<S: Coordinate> Mesh<S> {
         let exact = corners.as_flattened().as_flattened();
         let stored =
             Stored::new(device, &mesh.frame, compressed.as_ref(), Item::Triangle, exact, &[], framed.as_flattened())?;
-        Ok(Self { stored, refit: None })
+        Ok(Self { stored, bounds: mesh.bounds(), refit: None })
     }
 
     /// Returns the number of triangles.
@@ -133,6 +139,11 @@ impl<S: Coordinate> Mesh<S> {
     /// Returns `true` if there are no triangles.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
+    }
+
+    /// Returns the bounding box of all triangles; [`Aabb::EMPTY`] if there are no triangles.
+    pub fn bounds(&self) -> Aabb<S, 3> {
+        self.bounds
     }
 
     /// Finds the first hit of each ray, as [`crate::Mesh::first_hits`].
@@ -186,10 +197,39 @@ impl<S: Coordinate> Mesh<S> {
     /// # Cost
     /// Memory: 36 bytes per hit and 4 per ray, and 92 per ray while it runs.
     pub fn hits_all(&self, rays: &Rays<S>) -> Result<RayLists> {
-        let found = self.stored.all(rays)?;
-        let device = self.stored.device;
-        let lists = Csr { device, offsets: found.offsets, values: found.indices };
-        Ok(RayLists { lists, numbers: found.numbers })
+        self.stored.all(rays).map(|found| self.lists(found))
+    }
+
+    /// Lists the first `k` crossings of each ray, in ascending order of `t`, then of index, as
+    /// [`crate::Mesh::k_hits_all`].
+    ///
+    /// ```no_run
+    /// use ropewalk::gpu::{self, Device, Rays};
+    /// use ropewalk::{Mesh, Ray};
+    ///
+    /// let device = Device::first()?;
+    /// let triangle = |z: f32| [[0.0, 0.0, z], [1.0, 0.0, z], [0.0, 1.0, z]];
+    /// let corners = [triangle(1.0), triangle(2.0)].concat();
+    /// let mesh = gpu::Mesh::build(&corners, &[[0, 1, 2], [3, 4, 5]], device)?;
+    /// let rays = Rays::new(&[Ray::new([0.25, 0.25, 0.0], [0.0, 0.0, 1.0])], device)?;
+    /// assert_eq!(mesh.k_hits_all(&rays, 1)?.read()?.of(0).iter().map(|hit| hit.triangle).collect::<Vec<_>>(), [0]);
+    /// # Ok::<(), ropewalk::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// - The number of rays times `k`, or times the number of triangles if that is smaller, is 2^30 or more.
+    /// - The errors of [`Mesh::hits_all`].
+    ///
+    /// # Cost
+    /// One walk, which ends behind the `k`-th crossing of a ray. Memory: 36 bytes per hit and 4 per ray; while it runs,
+    /// 36 `k` and 92 more per ray.
+    pub fn k_hits_all(&self, rays: &Rays<S>, k: usize) -> Result<RayLists> {
+        self.stored.first_k(rays, k).map(|found| self.lists(found))
+    }
+
+    fn lists(&self, found: CastOutput) -> RayLists {
+        let lists = Csr { device: self.stored.device, offsets: found.offsets, values: found.indices };
+        RayLists { lists, numbers: found.numbers }
     }
 }
 
@@ -233,7 +273,7 @@ impl<S: Coordinate> Stored<S> {
                 numbers: Buffer::new(client, N * n),
                 offsets: Buffer::new(client, 0),
             };
-            self.cast(client, rays, &PreparedRays::new(client, &self.items, rays)?, Wanted::First, &found)?;
+            self.cast(client, rays, &PreparedRays::new(client, &self.items, rays)?, Wanted::First, 0, &found)?;
             Ok(OptionalHits { device: self.device, indices: found.indices, numbers: found.numbers })
         })
     }
@@ -246,7 +286,7 @@ impl<S: Coordinate> Stored<S> {
                 numbers: Buffer::new(client, 0),
                 offsets: Buffer::new(client, 0),
             };
-            self.cast(client, rays, &PreparedRays::new(client, &self.items, rays)?, Wanted::Any, &found)?;
+            self.cast(client, rays, &PreparedRays::new(client, &self.items, rays)?, Wanted::Any, 0, &found)?;
             Ok(DeviceVec { device: self.device, values: found.indices })
         })
     }
@@ -258,14 +298,40 @@ impl<S: Coordinate> Stored<S> {
             let counts =
                 CastOutput { indices: offsets.clone(), numbers: Buffer::new(client, 0), offsets: Buffer::new(client, 0) };
             let prepared = PreparedRays::new(client, &self.items, rays)?;
-            self.cast(client, rays, &prepared, Wanted::Count, &counts)?;
+            self.cast(client, rays, &prepared, Wanted::Count, 0, &counts)?;
             let indices = Csr::allocate_values(client, &offsets)?;
             let width = width(self.items.item);
             check_numbers(width, indices.len())?;
             check_allocation(client, (8 * width * indices.len()) as u128)?;
             let numbers = Buffer::new(client, width * indices.len());
             let found = CastOutput { indices, numbers, offsets };
-            self.cast(client, rays, &prepared, Wanted::List, &found)?;
+            self.cast(client, rays, &prepared, Wanted::List, 0, &found)?;
+            sort(client, &found, width)?;
+            Ok(found)
+        })
+    }
+
+    fn first_k(&self, rays: &Rays<S>, k: usize) -> Result<CastOutput> {
+        self.check(rays)?;
+        let (k, width) = (k.min(self.items.n), width(self.items.item));
+        on!(self.device, client => {
+            let places = rays.len() as u128 * k as u128;
+            if width as u128 * places > u128::from(u32::MAX) {
+                return Err(errors::too_many_values(width as u128 * places, "numbers of hits"));
+            }
+            check_allocation(client, 8 * width as u128 * places)?;
+            let places = places as usize;
+            let mut found = CastOutput {
+                indices: Buffer::new(client, places),
+                numbers: Buffer::new(client, width * places),
+                offsets: Buffer::filled(client, rays.len() + 1, 0),
+            };
+            if k > 0 {
+                self.cast(client, rays, &PreparedRays::new(client, &self.items, rays)?, Wanted::Rows, k, &found)?;
+            }
+            let (indices, numbers) = lists_of_rows(client, found.indices, found.numbers, &found.offsets, k, width)?;
+            (found.indices, found.numbers) = (indices, numbers);
+            sort(client, &found, width)?;
             Ok(found)
         })
     }
@@ -276,10 +342,11 @@ impl<S: Coordinate> Stored<S> {
         rays: &Rays<S>,
         prepared: &PreparedRays,
         wanted: Wanted,
+        k: usize,
         found: &CastOutput,
     ) -> Result<()> {
         let Some(tree) = self.tree.as_ref().filter(|_| !rays.is_empty()) else { return Ok(()) };
-        cast(client, tree, &self.items, rays, prepared, wanted, found)
+        cast(client, tree, &self.items, rays, prepared, wanted, k, found)
     }
 
     fn check(&self, rays: &Rays<S>) -> Result<()> {

@@ -6,7 +6,7 @@
 
 use cubecl::prelude::*;
 
-use crate::gpu::search::mesh::constants::{HUGE, PADDING, SCALE, TINY};
+use crate::gpu::search::mesh::constants::{FAR_ERROR, HUGE, PADDING, SCALE, TINY};
 use crate::gpu::search::mesh::rays::{ExactRay, longest_axis, pick};
 use crate::gpu::search::mesh::tree::Vec4;
 
@@ -93,10 +93,10 @@ impl FrameRay {
         }
         let unit = numbers[SCALE] * longest;
         let first = ray.from * unit;
-        // 64 epsilons, because distant coordinates have larger rounding errors.
-        let epsilon = f64::new(1.421_085_5e-14);
+        // Distant coordinates have larger rounding errors.
+        let far_error = numbers[FAR_ERROR];
         let start_error = select(first.abs() <= numbers[HUGE], first.abs(), zero);
-        let padding = numbers[PADDING] + epsilon * far + epsilon * start_error;
+        let padding = numbers[PADDING] + far_error * far + far_error * start_error;
         let is_sound = unit >= numbers[TINY] && unit <= numbers[HUGE] && one / unit >= numbers[TINY];
         let side = f64::new(0.5) + f64::new(2.0) * padding;
         let (mut enter, mut leave) = (first, ray.to * unit);

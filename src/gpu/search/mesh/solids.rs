@@ -11,7 +11,7 @@ use crate::gpu::csr::Csr;
 use crate::gpu::device::Device;
 use crate::gpu::device_vec::DeviceVec;
 use crate::gpu::search::mesh::Stored;
-use crate::gpu::search::mesh::compressed::{Bounds, Child, Children, Source, block, children_of, compress};
+use crate::gpu::search::mesh::compressed::{Bounds, Child, Children, Compressed, Source, block, children_of, compress};
 use crate::gpu::search::mesh::hits::CastHits;
 use crate::gpu::search::mesh::primitives::Item;
 use crate::gpu::search::mesh::rays::Rays;
@@ -77,8 +77,7 @@ impl<S: Coordinate> Solids<S> {
             let [lo, hi] = [lo, hi].map(|corner| frame.place(corner.map(Into::into)));
             [lo.map(|x| x as f32), hi.map(|x| x as f32)]
         };
-        let source = Placed { tree: build(solids.len(), &placed), placed: &placed };
-        let compressed = (!solids.is_empty()).then(|| compress(&source));
+        let compressed = (!solids.is_empty()).then(|| compress_boxes(solids.len(), &placed));
         let stored = Stored::new(device, &frame, compressed.as_ref(), item, exact, radii, &[])?;
         Ok(Self { stored })
     }
@@ -131,6 +130,11 @@ impl<S: Coordinate> Solids<S> {
         let found = self.stored.all(rays)?;
         Ok(Csr { device: self.stored.device, offsets: found.offsets, values: found.indices })
     }
+}
+
+/// Builds and compresses a tree over `n` boxes, at least one, in the unit of their frame.
+pub(super) fn compress_boxes(n: usize, placed: &(dyn Fn(usize) -> Bounds + Sync)) -> Compressed {
+    compress(&Placed { tree: build(n, placed), placed })
 }
 
 /// A tree of boxes, and the boxes.

@@ -31,7 +31,7 @@ pub(in crate::gpu::search) struct Tree {
     /// three corners of four words. In a tree of boxes that was built on the device, boxes with two corners follow.
     pub words: Buffer<u32>,
     /// The index of the first triangle's first vector.
-    triangles: u32,
+    pub triangles: u32,
     /// Boxes or balls in the order of the leaves. Empty for triangles, whose indices are stored with their corners.
     order: Buffer<u32>,
 }
@@ -97,19 +97,7 @@ pub(in crate::gpu::search) struct Node {
 #[cube]
 impl Nodes {
     pub fn node(&self, at: u32) -> Node {
-        let first = (at * VECTORS) as usize;
-        let (a, b) = (self.words[first], self.words[first + 1]);
-        let (c, d, e) = (self.words[first + 2], self.words[first + 3], self.words[first + 4]);
-        let exponents = a[3];
-        Node {
-            first_node: b[0],
-            first_item: b[1],
-            inner: exponents >> 24,
-            items: b[2],
-            x: axis(a[0], exponents & 255, c[0], c[1], d[2], d[3]),
-            y: axis(a[1], (exponents >> 8) & 255, c[2], c[3], e[0], e[1]),
-            z: axis(a[2], (exponents >> 16) & 255, d[0], d[1], e[2], e[3]),
-        }
+        read_node(&self.words, at * VECTORS)
     }
 
     /// Reads the box at a position, of a tree of boxes.
@@ -127,22 +115,46 @@ impl Nodes {
 
     /// Reads the triangle at a position.
     pub fn triangle(&self, position: u32) -> Triangle {
-        let first = (self.triangles + position * CORNERS) as usize;
-        let mut corners = Array::<f32>::new(9usize);
-        let mut index = 0u32.runtime();
-        #[unroll]
-        for corner in 0..3usize {
-            let own = self.words[first + corner];
-            #[unroll]
-            for k in 0..3usize {
-                corners[3 * corner + k] = f32::reinterpret(own[k]);
-            }
-            if comptime!(corner == 0) {
-                index = own[3];
-            }
-        }
-        Triangle { corners, index }
+        read_triangle(&self.words, self.triangles + position * CORNERS)
     }
+}
+
+/// Reads the node whose first vector is `first`.
+#[cube]
+pub(super) fn read_node(words: &Vec4, first: u32) -> Node {
+    let first = first as usize;
+    let (a, b) = (words[first], words[first + 1]);
+    let (c, d, e) = (words[first + 2], words[first + 3], words[first + 4]);
+    let exponents = a[3];
+    Node {
+        first_node: b[0],
+        first_item: b[1],
+        inner: exponents >> 24,
+        items: b[2],
+        x: axis(a[0], exponents & 255, c[0], c[1], d[2], d[3]),
+        y: axis(a[1], (exponents >> 8) & 255, c[2], c[3], e[0], e[1]),
+        z: axis(a[2], (exponents >> 16) & 255, d[0], d[1], e[2], e[3]),
+    }
+}
+
+/// Reads the triangle whose first vector is `first`.
+#[cube]
+pub(super) fn read_triangle(words: &Vec4, first: u32) -> Triangle {
+    let first = first as usize;
+    let mut corners = Array::<f32>::new(9usize);
+    let mut index = 0u32.runtime();
+    #[unroll]
+    for corner in 0..3usize {
+        let own = words[first + corner];
+        #[unroll]
+        for k in 0..3usize {
+            corners[3 * corner + k] = f32::reinterpret(own[k]);
+        }
+        if comptime!(corner == 0) {
+            index = own[3];
+        }
+    }
+    Triangle { corners, index }
 }
 
 /// A box as the walk reads it.

@@ -10,6 +10,7 @@ use cubecl::prelude::*;
 use crate::gpu::bvh::traverse::spec::Tree;
 use crate::gpu::metric::{exact_boxes_distance2, min_distance2};
 use crate::gpu::primitives::rounding::product;
+use crate::gpu::search::shapes::images::overlaps_image;
 use crate::gpu::search::shapes::rows::{RAY_NUMBERS, RowShape};
 
 /// The compile-time options of the kernel.
@@ -82,12 +83,10 @@ pub(super) fn approximate<F: Float>(row: &Array<f64>, #[comptime] spec: RowSpec)
         let (tiny, wider, least) = (f64::new(f32::MIN_POSITIVE), F::new(WIDER), F::new(f32::MIN_POSITIVE));
         // The ends in the range of `f32`, rounded outwards.
         let from = F::cast_from(row[direction + d].max(-most).min(most));
-        let to = F::cast_from(row[direction + d + 1].max(-most).min(most));
         near[2 * d] = from - from.abs() * wider - least;
-        near[2 * d + 1] = to + to.abs() * wider + least;
+        near[2 * d + 1] = near_end::<F>(row[direction + d + 1]);
         // What lies beyond the range of `f32` does not limit.
         near[2 * d] = select(row[direction + d] < most, near[2 * d], F::new(f32::MIN));
-        near[2 * d + 1] = select(row[direction + d + 1] < most, near[2 * d + 1], F::cast_from(row[direction + d + 1]));
         #[unroll]
         for k in 0..d {
             let (at, along) = (row[origin + k], row[direction + k]);
@@ -130,6 +129,8 @@ pub(super) fn may_meet<F: Float>(
         ray_meets::<F>(row, corners, d)
     } else if comptime!(spec.has_images()) {
         box_meets::<F>(row, corners, &tree.exact_sides, spec)
+    } else if comptime!(spec.shape == RowShape::Extent && spec.periodic) {
+        overlaps_image::<F>(row, corners, &tree.exact_sides, d)
     } else {
         let mut all = row[0] > f64::new(0.0);
         #[unroll]
@@ -234,6 +235,21 @@ fn is_as_long(from: f64, to: f64, side: f64) -> bool {
 /// Returns `true` if a ray meets the box, rounded as by `Ray::enters`.
 #[cube]
 pub(super) fn ray_meets<F: Float>(row: &Array<f64>, corners: &Array<F>, #[comptime] d: usize) -> bool {
+    let (enter, leave, is_between) = ray_span::<F>(row, corners, d);
+    is_between && enter <= leave && enter <= row[4]
+}
+
+/// Returns the parameter at which a ray enters a box that it meets, rounded as by `Ray::enters`.
+#[cube]
+pub(super) fn ray_enters<F: Float>(row: &Array<f64>, corners: &Array<F>, #[comptime] d: usize) -> f64 {
+    let (enter, _leave, _is_between) = ray_span::<F>(row, corners, d);
+    enter
+}
+
+/// Returns the first and the last parameter of a ray between the planes of a box, and `true` if it is between those
+/// along which it runs.
+#[cube]
+fn ray_span<F: Float>(row: &Array<f64>, corners: &Array<F>, #[comptime] d: usize) -> (f64, f64, bool) {
     let (less, more, least) = (row[1], row[2], row[3]);
     let (origin, direction) = (comptime!(RAY_NUMBERS), comptime!(RAY_NUMBERS + d));
     let zero = f64::new(0.0);
@@ -254,7 +270,26 @@ pub(super) fn ray_meets<F: Float>(row: &Array<f64>, corners: &Array<F>, #[compti
             leave = leave.min(product(far, select(far > zero, more, less)) + least);
         }
     }
-    all && enter <= leave && enter <= row[4]
+    (enter, leave, all)
+}
+
+/// Ends a ray at the parameter `to`, which is in its range.
+#[cube]
+pub(super) fn end_ray_at<F: Float>(row: &mut Array<f64>, near: &mut Array<F>, to: f64, #[comptime] spec: RowSpec) {
+    let d = comptime!(spec.d);
+    row[comptime!(RAY_NUMBERS + 2 * spec.d + 1)] = to;
+    if comptime!(spec.has_near_ray()) {
+        near[2 * d + 1] = near_end::<F>(to);
+    }
+}
+
+/// Returns the end of a ray in the type of the tree, rounded up.
+#[cube]
+fn near_end<F: Float>(to: f64) -> F {
+    let most = f64::new(f32::MAX);
+    let end = F::cast_from(to.max(-most).min(most));
+    // What lies beyond the range of `f32` does not limit.
+    select(to < most, end + end.abs() * F::new(WIDER) + F::new(f32::MIN_POSITIVE), F::cast_from(to))
 }
 
 /// The kinds of axes of a ray: it crosses planes, it runs along them, or its numbers are out of range.

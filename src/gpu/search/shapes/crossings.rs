@@ -15,6 +15,7 @@ use crate::geometry::Ray;
 use crate::gpu::buffer::{Buffer, THREADS_PER_BLOCK, blocks_for, check_allocation, end_phase, grid};
 use crate::gpu::bvh::Coordinate;
 use crate::gpu::bvh::traverse::list::{List, ListOutputLaunch};
+use crate::gpu::bvh::traverse::spec::Tree;
 use crate::gpu::csr::Csr;
 use crate::gpu::device::on;
 use crate::gpu::device_vec::DeviceVec;
@@ -24,6 +25,7 @@ use crate::gpu::search::mesh::Rays;
 use crate::gpu::search::mesh::prepared::PreparedRays;
 use crate::gpu::search::mesh::wide_boxes::WideBoxes;
 use crate::gpu::search::neighbors::Count;
+use crate::gpu::search::shapes::box_tests::ray_enters;
 use crate::gpu::search::shapes::row_walk::{ShapeRows, ShapeRowsLaunch};
 use crate::gpu::search::shapes::rows::RAY_NUMBERS;
 use crate::gpu::search::shapes::searched_tree::{SearchedTree, StoredRows};
@@ -213,10 +215,11 @@ fn cross_rows<R: Runtime, T: Crossed<S, D>, S: Coordinate, const D: usize>(
     tree.walk::<_, Ray<S, D>, <T as HitBy<Ray<S, D>, S, D>>::Test, List>(client, &rows, Some(stored), lists, values);
     end_phase(client, "hits")?;
     let spec = CrossingSpec { d: D, stored: stored.width, test: TypeId::of::<T::Crossing>() };
-    find_crossings::launch::<T::Crossing, _>(
+    find_crossings::launch::<S, T::Crossing, _>(
         client,
         blocks_for(rays.len()),
         CubeDim::new_1d(THREADS_PER_BLOCK),
+        tree.arg(client),
         rows.rows.arg(),
         rows.order.arg(),
         ShapeRowsLaunch::new(stored.rows.arg(), stored.extra.arg()),
@@ -228,10 +231,12 @@ fn cross_rows<R: Runtime, T: Crossed<S, D>, S: Coordinate, const D: usize>(
     Ok((indices, numbers))
 }
 
-/// Replaces the positions in the list of each of `n` rays by indices, and computes the parts of the ray.
+/// Replaces the positions in the list of each of `n` rays by indices, and computes the parts of the ray. A
+/// part does not begin before the box of the value.
 #[cube(launch)]
 #[allow(clippy::too_many_arguments)]
-fn find_crossings<T: CrossingTest>(
+fn find_crossings<F: Float, T: CrossingTest>(
+    tree: &Tree<F>,
     rows: &Array<f64>,
     rays: &Array<u32>,
     stored: &ShapeRows,
@@ -243,19 +248,29 @@ fn find_crossings<T: CrossingTest>(
     let at = ABSOLUTE_POS;
     if (at as u32) < n {
         let count = comptime!(2 * spec.d + 2);
-        let mut ray = Array::<f64>::new(count);
+        let (mut row, mut ray) = (Array::<f64>::new(comptime!(RAY_NUMBERS + 2 * spec.d + 2)), Array::<f64>::new(count));
+        #[unroll]
+        for k in 0..comptime!(RAY_NUMBERS + 2 * spec.d + 2) {
+            row[k] = rows[at * comptime!(RAY_NUMBERS + 2 * spec.d + 2) + k];
+        }
         #[unroll]
         for k in 0..count {
-            ray[k] = rows[at * comptime!(RAY_NUMBERS + 2 * spec.d + 2) + RAY_NUMBERS + k];
+            ray[k] = row[RAY_NUMBERS + k];
         }
+        let mut primitive = Array::<F>::new(comptime!(2 * spec.d));
         let list = rays[at] as usize;
         let (first, end) = (lists.offsets[list], lists.offsets[list + 1]);
         for entry in first..end {
             let position = lists.indices[entry as usize];
             let from = position * comptime!(spec.stored as u32);
             let part = T::crossing(&stored.rows, from, &stored.extra, &ray);
-            lists.numbers[2 * entry as usize] = part[0];
-            lists.numbers[2 * entry as usize + 1] = part[1];
+            #[unroll]
+            for k in 0..comptime!(2 * spec.d) {
+                primitive[k] = tree.axes[k * tree.stored as usize + position as usize];
+            }
+            let enter = max(part[0], ray_enters::<F>(&row, &primitive, comptime!(spec.d)));
+            lists.numbers[2 * entry as usize] = enter;
+            lists.numbers[2 * entry as usize + 1] = max(part[1], enter);
             lists.indices[entry as usize] = order[position as usize];
         }
     }

@@ -1,7 +1,7 @@
 //! Stored values of any type, and queries of any shape, on a device.
 //!
 //! ```text
-//! shape, query -> rows (numbers) -> groups -> sweep, row_walk (with tests) -> walk -> values -> crossings (rays)
+//! shape, query -> rows (numbers) -> groups -> sweep, row_walk (with tests) -> walk -> values -> crossings, k_crossings (rays)
 //! rows -> nearest -> values
 //! rays -> wide_walk (in space) -> crossings
 //! ```
@@ -9,6 +9,8 @@
 mod box_tests;
 mod crossings;
 mod groups;
+mod images;
+mod k_crossings;
 mod kept;
 pub(in crate::gpu) mod nearest;
 pub(in crate::gpu) mod query;

@@ -3,8 +3,9 @@
 use cubecl::prelude::{ComputeClient, Runtime};
 
 use crate::error::Result;
+use crate::geometry::shapes::core::Core;
 use crate::geometry::{
-    Aabb, Bounded, Capsule, Ellipsoid, Kdop, Obb, Ray, Scalar, Segment, Space, Sphere, Tetrahedron, Triangle,
+    Aabb, Bounded, Capsule, Convex, Ellipsoid, Kdop, Obb, Ray, Scalar, Segment, Space, Sphere, Tetrahedron, Triangle,
 };
 use crate::gpu::bvh::{Bvh, Coordinate};
 use crate::gpu::search::boxes::Boxes;
@@ -30,6 +31,10 @@ use crate::gpu::search::sorted_shapes::{SortedShapes, SortedSpheres};
 /// | [`Ray`] | origin, direction, first and last parameter |
 ///
 /// The state is 0 for a shape without points, which has no hits; otherwise it is positive.
+///
+/// In a periodic box, a query other than a sphere, box, point or ray meets a stored box if it meets any image of it.
+/// The test is called with each image that overlaps [`Query::extent`], shifted by whole sides in `f64`. If there are
+/// more than a million images, the box counts as met.
 ///
 /// ```no_run
 /// use ropewalk::gpu::cubecl::prelude::*;
@@ -266,6 +271,13 @@ macro_rules! queries {
 
             fn write(&self, numbers: &mut [f64], extra: &mut Vec<f64>) {
                 Shape::write(self, numbers, extra);
+            }
+
+            fn write_row(&self, _space: &Space<$dim>, row: &mut [f64]) {
+                write_box(&Space::OPEN, &self.bounds(), row);
+                if matches!(self.solid().core, Core::Empty) {
+                    row[0] = 0.0;
+                }
             }
         }
 

@@ -13,6 +13,7 @@ use crate::gpu::bvh::traverse::visitor::LeafVisitor;
 use crate::gpu::metric::corners;
 use crate::gpu::primitives::warp::WIDTH;
 use crate::gpu::search::shapes::box_tests::{RowSpec, approximate, may_meet, meets};
+use crate::gpu::search::shapes::images::meets_image;
 use crate::gpu::search::shapes::rows::RowShape;
 use crate::gpu::search::shapes::tests::{BoxTest, HitTest};
 use crate::gpu::search::shapes::waiting::stored_corners;
@@ -62,12 +63,9 @@ pub(super) fn is_hit<F: Float, B: BoxTest, T: HitTest>(
     }
     if comptime!(spec.shape == RowShape::Extent) {
         if is_hit {
-            let mut own_box = Array::<f64>::new(comptime!(2 * spec.d));
-            #[unroll]
-            for k in 0..comptime!(2 * spec.d) {
-                own_box[k] = f64::cast_from(primitive[k]);
-            }
-            is_hit = B::meets(&shapes.queries.rows, numbers, &shapes.queries.extra, &own_box);
+            let (queries, sides) = (&shapes.queries, &tree.exact_sides);
+            let (d, periodic) = comptime!((spec.d, spec.periodic));
+            is_hit = meets_image::<F, B>(own, primitive, sides, &queries.rows, numbers, &queries.extra, d, periodic);
         }
     }
     if comptime!(spec.stored > 0) {

@@ -16,7 +16,6 @@ use crate::gpu::bvh::traverse::launch::HEAVY_THREADS;
 use crate::gpu::bvh::traverse::list::{List, ListOutputLaunch};
 use crate::gpu::bvh::traverse::visitor::LeafVisitor;
 use crate::gpu::csr::Csr;
-use crate::gpu::errors;
 use crate::gpu::primitives::rounding::check_quotients;
 use crate::gpu::primitives::warp::Warp;
 use crate::gpu::search::neighbors::Count;
@@ -88,17 +87,13 @@ impl<S: Coordinate, const D: usize> SearchedTree<'_, S, D> {
     /// Copies at least one query to the device, with the numbers that the tests of stored values read if `for_shapes`
     /// is set.
     ///
-    /// Errors: a query that is not supported in a periodic box; too many numbers; a device that rounds differently from
-    /// the CPU.
+    /// Errors: too many numbers; a device that rounds differently from the CPU.
     pub fn sort_queries<R: Runtime, Q: Query<S, D>>(
         &self,
         client: &ComputeClient<R>,
         queries: &[Q],
         for_shapes: bool,
     ) -> Result<SortedRows<S>> {
-        if Q::SHAPE == RowShape::Extent && self.space.period().is_some() {
-            return Err(errors::shape_in_periodic_box());
-        }
         if matches!(Q::SHAPE, RowShape::Ray | RowShape::Extent) {
             check_quotients(client, self.device)?;
         }
@@ -113,7 +108,9 @@ impl<S: Coordinate, const D: usize> SearchedTree<'_, S, D> {
         let width = self.row_width::<Q>(for_shapes);
         let middle = |at: usize| queries[at].middle();
         let mut sorted = SortedRows::new(client, self.device, self.space, queries.len(), width, &write, &middle)?;
-        if Q::SHAPE != RowShape::Ray && takes_groups(client, queries.len()) {
+        // Rays of a group have little in common. Boxes around the images of shapes would be those of the whole space.
+        let are_alike = Q::SHAPE != RowShape::Ray && !(Q::SHAPE == RowShape::Extent && self.space.period().is_some());
+        if are_alike && takes_groups(client, queries.len()) {
             sorted.runs = Some(runs_near(client, self, &sorted.rows, queries.len(), (Q::SHAPE, width), None));
         }
         Ok(sorted)

@@ -17,7 +17,7 @@ use crate::gpu::search::mesh::primitives::ItemsIn;
 use crate::gpu::search::mesh::ray_frame::{FrameRay, READY, TEST_ALL};
 use crate::gpu::search::mesh::rays::RaysIn;
 use crate::gpu::search::mesh::tree::{Nodes, TreeWalk};
-use crate::gpu::search::shapes::box_tests::ray_meets;
+use crate::gpu::search::shapes::box_tests::{ray_enters, ray_meets};
 use crate::gpu::search::shapes::row_walk::ShapeRows;
 use crate::gpu::search::shapes::rows::RAY_NUMBERS;
 use crate::gpu::search::shapes::tests::{CrossingTest, HitTest};
@@ -189,6 +189,12 @@ fn test<F: Float, T: HitTest, C: CrossingTest>(
             part[1] = own[1];
             if comptime!(spec.decides) {
                 hits = own[0] <= own[1];
+            }
+            if comptime!(spec.lists && !spec.are_boxes) {
+                // A part does not begin before the box of the value.
+                let corners = tree.boxes.corners_of_box(position);
+                part[0] = max(part[0], ray_enters::<F>(&crossed.row, &corners, 3usize));
+                part[1] = max(part[1], part[0]);
             }
         }
     }

@@ -76,17 +76,17 @@ impl<S: Coordinate> Mesh<S> {
             let faces = DeviceVec::new(faces.as_flattened(), device)?.values;
             let places = DeviceVec::new(vertices.as_flattened(), device)?.values;
             end_phase(client, "upload")?;
-            let items = items_of(client, &places, &faces)?;
+            let (items, bounds) = items_of(client, &places, &faces)?;
             end_phase(client, "corners")?;
             let mut built = RefitData { faces, n_vertices: vertices.len(), levels: vec![0], built_cost: None };
             if n == 0 {
-                return Ok(Self { stored: Stored { device, tree: None, items }, refit: Some(built) });
+                return Ok(Self { stored: Stored { device, tree: None, items }, bounds, refit: Some(built) });
             }
             let leaves = sorted_leaves(client, &items);
             end_phase(client, "leaves")?;
             let (tree, levels) = tree_of(client, leaves, &items)?;
             built.levels = levels;
-            Ok(Self { stored: Stored { device, tree: Some(tree), items }, refit: Some(built) })
+            Ok(Self { stored: Stored { device, tree: Some(tree), items }, bounds, refit: Some(built) })
         })
     }
 
@@ -128,12 +128,12 @@ fn smallest_of<S: Coordinate>(vertices: &[[S; 3]]) -> f64 {
     parts.into_iter().fold(f64::INFINITY, f64::min)
 }
 
-/// Stores the corners of faces, and the frame over them. Waits for their bounds.
+/// Stores the corners of faces and the frame over them, and returns their bounds, for which it waits.
 fn items_of<R: Runtime, S: Coordinate>(
     client: &ComputeClient<R>,
     vertices: &Buffer<S>,
     faces: &Buffer<u32>,
-) -> Result<Items<S>> {
+) -> Result<(Items<S>, Aabb<S, 3>)> {
     let corners = faces.len();
     let exact = Buffer::<S>::new(client, 3 * corners);
     let mut bounds = Aabb::EMPTY;
@@ -150,7 +150,7 @@ fn items_of<R: Runtime, S: Coordinate>(
         bounds = survey::<_, S, 3>(client, &exact, &Space::OPEN)?.bounds;
     }
     let numbers = Buffer::from_slice(client, &numbers::<S>(&Frame::over(&bounds)));
-    Ok(Items { item: Item::Triangle, n: corners / 3, exact, radii: Buffer::new(client, 0), numbers })
+    Ok((Items { item: Item::Triangle, n: corners / 3, exact, radii: Buffer::new(client, 0), numbers }, bounds))
 }
 
 #[cube(launch)]

@@ -64,7 +64,7 @@ impl<S: Coordinate> Mesh<S> {
         on!(stored.device, client => {
             check_rounding::<_, S>(client, stored.device, || smallest_of(vertices))?;
             let places = DeviceVec::new(vertices.as_flattened(), stored.device)?.values;
-            let items = items_of(client, &places, &refit.faces)?;
+            let (items, bounds) = items_of(client, &places, &refit.faces)?;
             if let Some(tree) = &mut stored.tree {
                 if refit.built_cost.is_none() {
                     refit.built_cost = Some(cost(client, tree)?);
@@ -72,6 +72,7 @@ impl<S: Coordinate> Mesh<S> {
                 *tree = encode(client, &topology(client, tree, items.n, &refit.levels), &items);
             }
             stored.items = items;
+            self.bounds = bounds;
             Ok(())
         })
     }
