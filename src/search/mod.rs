@@ -3,6 +3,7 @@
 
 pub(crate) mod radius_test;
 mod cast;
+pub(crate) mod cell;
 mod crossings;
 pub(crate) mod leaf_neighborhood;
 mod map_hits;
@@ -16,6 +17,7 @@ mod range;
 mod values;
 
 pub use cast::CastHit;
+pub use cell::{CellBvh, CellNeighbor, CellNeighborAt};
 pub use crossings::Crossing;
 pub use map_hits::Emitter;
 pub use mesh::{Mesh, MeshNearest, RayHit};
