@@ -19,6 +19,7 @@ macro_rules! for_each_glam_vector {
 mod aabb;
 mod boundary;
 mod bounded;
+pub(crate) mod cell;
 mod crossed;
 mod distance;
 pub(crate) mod errors;
@@ -35,6 +36,7 @@ mod space;
 pub use aabb::{Aabb, Sphere};
 pub use boundary::Boundary;
 pub use bounded::Bounded;
+pub use cell::Cell;
 pub use crossed::Crossed;
 pub(crate) use distance::squared_limit;
 pub use distance::{Distance, distance_from_square};

@@ -3,6 +3,7 @@
 //! ```text
 //! points -> morton -> radix_sort -> hierarchy -> ropes -> Bvh -> traverse
 //! traverse -> neighbors, pairs, own_radii, map_neighbors, range, nearest, visitor
+//!          -> cell -> CellBvh
 //! boxes -> morton, .., ropes -> BoxBvh -> box_queries, box_pairs, nearest_boxes
 //!          -> connect -> labels -> dbscan, fof -> halos -> centers
 //!          -> hop -> halos
@@ -68,6 +69,7 @@
 //! | [`Csr::symmetric`](crate::Csr::symmetric) | the same name | |
 //! | `neighbors_into`, `count_neighbors_into` | the same names | |
 //! | `nearest_neighbors`, `nearest_all`, `nearest_all_each` | the same names; [`Neighbors`], and [`Neighbors::map`] with a [`NearestMapper`] | a single `nearest`; filters: a [`DistanceTest`] may return NaN |
+//! | [`search::CellBvh`](crate::search::CellBvh): triclinic cells | [`CellBvh`], [`CellLists`] | `for_each_pair`; closures: [`CellBvh::map_neighbors`] takes a [`NeighborMap`] |
 //! | `map_neighbors`, `map_neighbors_into` | the same names | closures: a [`NeighborMap`] is a type with a value for each point; neighbours are in the order of the tree |
 //! | `for_each_hit`, `for_each_pair` | the same names, and `for_each_neighbor` of all stored points; for boxes and shapes `map_hits` | closures: a [`Visitor`] is a type with a value for each point |
 //! | [`Mesh`](crate::Mesh) | [`Mesh`], built there or uploaded, and `refit`; [`Rays`], [`RayHits`], [`RayLists`], [`MeshNeighbors`] | a single ray or point; `for_each_hit`; winding numbers |
@@ -145,7 +147,7 @@ pub use interop::CudaMemory;
 pub use interpolate::{Interpolator, InverseDistance, MovingLeastSquares, Sph};
 pub use reference::{BruteForce, RangeQuery};
 pub use search::{
-    BoxTest, CastHits, Crossed, CrossingMapper, CrossingTest, Crossings, Distance, DistanceTest, Emitter, HitBy,
-    HitMapper, HitTest, InstanceHits, InstanceLists, Mesh, MeshGroup, MeshNeighbors, NearestMapper, NeighborMap,
-    Neighbors, Pairs, Query, RayHits, RayLists, Rays, Shape, Solids, ValueBvh, Visitor,
+    BoxTest, CastHits, CellBvh, CellLists, Crossed, CrossingMapper, CrossingTest, Crossings, Distance, DistanceTest,
+    Emitter, HitBy, HitMapper, HitTest, InstanceHits, InstanceLists, Mesh, MeshGroup, MeshNeighbors, NearestMapper,
+    NeighborMap, Neighbors, Pairs, Query, RayHits, RayLists, Rays, Shape, Solids, ValueBvh, Visitor,
 };

@@ -149,7 +149,7 @@ impl<T: Crossed<S, D>, S: Scalar, const D: usize> ValueBvh<T, S, D> {
         );
         found.extend(first.into_sorted_vec().into_iter().map(|InOrder(crossing)| crossing));
         if k == usize::MAX {
-            found[before..].sort_unstable_by(|a, b| InOrder(*a).cmp(&InOrder(*b)));
+            found[before..].sort_unstable_by_key(|crossing| InOrder(*crossing));
         }
     }
 }

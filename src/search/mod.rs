@@ -3,6 +3,7 @@
 
 pub(crate) mod radius_test;
 mod cast;
+pub(crate) mod cell;
 mod crossings;
 pub(crate) mod leaf_neighborhood;
 mod map_hits;
@@ -17,6 +18,7 @@ mod ray_walk;
 mod values;
 
 pub use cast::CastHit;
+pub use cell::{CellBvh, CellNeighbor, CellNeighborAt};
 pub use crossings::Crossing;
 pub use map_hits::Emitter;
 pub use mesh::{InstanceHit, Mesh, MeshGroup, MeshInstance, MeshNearest, RayHit};

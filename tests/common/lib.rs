@@ -1,5 +1,6 @@
 //! Code shared by the test programs: named point clouds, and the definitions as plain loops.
 
+pub mod cells;
 pub mod clouds;
 pub mod data;
 pub mod engine;

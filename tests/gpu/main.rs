@@ -8,6 +8,7 @@ mod across;
 mod boxes;
 mod callbacks;
 mod brute_force;
+mod cells;
 mod centers;
 mod columns;
 mod conformance;

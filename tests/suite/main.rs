@@ -5,6 +5,7 @@ mod attach;
 mod attack;
 mod bad_input;
 mod cancel;
+mod cells;
 mod centers;
 mod changing;
 mod conformance;

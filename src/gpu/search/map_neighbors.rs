@@ -31,7 +31,8 @@ use crate::gpu::search::visitor::one_each;
 ///
 /// Neighbours come in the order of the tree, so a sum over them is the same in every run.
 /// [`Bvh::map_neighbors`](crate::Bvh::map_neighbors) on the CPU sorts them by index, so a sum that rounds may differ
-/// from that of the CPU. A device's compiler may also fuse a product with a sum.
+/// from that of the CPU. A device's compiler may also fuse a product with a sum. A [`CellBvh`](crate::gpu::CellBvh)
+/// sorts neighbours, as on the CPU.
 ///
 /// ```no_run
 /// use ropewalk::gpu::{Bvh, Device, NeighborMap, cubecl};
@@ -91,7 +92,8 @@ pub trait NeighborMap: Send + Sync + 'static {
     /// Visits a neighbour, boundary included; the point itself is one of them.
     ///
     /// `index` is the neighbour's index in the caller's slice and `value` its value. `offset` is the vector to its
-    /// nearest image, one number per dimension, as [`Space::offset`](crate::geometry::Space::offset) computes it.
+    /// nearest image, one number per dimension, as [`Space::offset`](crate::geometry::Space::offset) computes it. In a
+    /// [`CellBvh`](crate::gpu::CellBvh), each image is visited, with the vector to it.
     /// `distance2` is the sum of the squares of `offset`, rounded as on the CPU.
     fn visit(state: &Self::State, index: u32, distance2: f64, offset: &Array<f64>, value: Self::Value);
 

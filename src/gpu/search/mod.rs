@@ -3,6 +3,7 @@
 mod box_pairs;
 mod box_queries;
 pub(super) mod boxes;
+mod cell;
 mod emitter;
 mod hit_lists;
 #[cfg(feature = "distributed")]
@@ -22,6 +23,7 @@ pub(super) mod shapes;
 pub(super) mod sorted_shapes;
 pub(super) mod visitor;
 
+pub use cell::{CellBvh, CellLists};
 pub use emitter::Emitter;
 pub use map_hits::HitMapper;
 pub use map_lists::{CrossingMapper, NearestMapper};
