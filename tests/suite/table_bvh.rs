@@ -5,7 +5,7 @@ use common::random::Random;
 use ropewalk::geometry::BoxSize;
 use ropewalk::search::Neighbor;
 use ropewalk::{ErrorKind, Nearest};
-use ropewalk_table::{Bvh, Points, Table, nearest_to, pairs};
+use ropewalk_table::{Bvh, Points, Table, TreeFormat, nearest_to, pairs};
 
 const N: usize = if cfg!(debug_assertions) { 100 } else { 300 };
 
@@ -207,4 +207,36 @@ fn bad_input() {
     assert_eq!(Bvh::build(&table(2, &[0.0, f64::NAN])).unwrap_err().index(), Some(0));
     assert!(Bvh::build_periodic(&points, -1.0).is_err() && Bvh::build_periodic(&points, [1.0, 1.0, 1.0]).is_err());
     assert!(Bvh::build_periodic(&table(4, &[0.0; 4]), [1.0, 1.0, 1.0]).is_err());
+}
+
+/// Each format has the text of the generic tree, and is refused for points with more coordinates than it shows.
+#[test]
+fn pictures_of_trees() {
+    let mut random = Random::new(7);
+    for (dim, is_f32) in (1..=10).flat_map(|dim| [(dim, true), (dim, false)]) {
+        let rows = Rows::random(&mut random, 100, dim, is_f32, true, 0.0);
+        let bvh = Bvh::build(&rows.table()).unwrap();
+        for (format, most) in [(TreeFormat::Graphviz, 10), (TreeFormat::Tikz, 2), (TreeFormat::Vtk, 3)] {
+            let mut text = vec![];
+            match bvh.write(format, &mut text) {
+                Ok(()) => assert!(dim <= most && !text.is_empty(), "{format:?} in {dim} dimensions"),
+                Err(error) => assert!(dim > most && text.is_empty() && error.kind() == ErrorKind::Unsupported),
+            }
+        }
+    }
+    let points = Rows::random(&mut random, 100, 2, true, false, 0.0).table();
+    let Points::F32(table) = &points else { unreachable!() };
+    let (generic, bvh) = (ropewalk::Bvh::build(table.rows::<2>().unwrap()).unwrap(), Bvh::build(&points).unwrap());
+    assert_eq!(bvh.n_nodes(), generic.n_nodes());
+    let [mut dot, mut tikz, mut vtk] = [const { Vec::new() }; 3];
+    generic.write_graphviz(&mut dot).unwrap();
+    generic.write_tikz(&mut tikz).unwrap();
+    generic.write_vtk(&mut vtk).unwrap();
+    for (format, expected) in [(TreeFormat::Graphviz, dot), (TreeFormat::Tikz, tikz), (TreeFormat::Vtk, vtk)] {
+        let mut text = vec![];
+        bvh.write(format, &mut text).unwrap();
+        assert!(text == expected, "{format:?}");
+    }
+    // A writer without space.
+    assert_eq!(bvh.write(TreeFormat::Vtk, &mut [0; 9][..]).unwrap_err().kind(), ErrorKind::Io);
 }

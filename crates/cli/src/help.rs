@@ -11,7 +11,7 @@ use super::args::{Args, Points, metric};
 const GROUPS: [(&str, &[&str]); 6] = [
     ("Halos of simulations", &["halos"]),
     ("Clusters", &["dbscan", "hdbscan", "kdist"]),
-    ("Neighbours and trees", &["knn", "pairs", "emst", "linkage"]),
+    ("Neighbours and trees", &["knn", "pairs", "emst", "linkage", "tree"]),
     ("Fields and meshes", &["interpolate", "raycast"]),
     ("Files", &["info", "convert", "sample"]),
     ("This program", &["bench", "completions", "man", "help"]),

@@ -1,5 +1,5 @@
 //! The command line: `ropewalk halos`, `dbscan`, `hdbscan`, `kdist`, `knn`, `pairs`, `interpolate`, `emst`,
-//! `linkage`, `raycast`, `info`, `convert`, `sample`, `bench`, `completions` and `man`.
+//! `linkage`, `tree`, `raycast`, `info`, `convert`, `sample`, `bench`, `completions` and `man`.
 //!
 //! The program is a library with one public function because cargo compiles a library while its dependencies are
 //! still being compiled, but a binary only after them.
@@ -47,6 +47,7 @@ mod suggested;
 mod summary;
 mod text;
 mod threads;
+mod tree;
 mod trees;
 mod universe;
 mod option_names;
@@ -135,6 +136,7 @@ fn run(args: &Args) -> Result<String, Failure> {
         args::Command::Interpolate(args) => interpolate::run(args),
         args::Command::Emst(args) => trees::emst(args),
         args::Command::Linkage(args) => trees::linkage(args),
+        args::Command::Tree(args) => tree::run(args),
         args::Command::Raycast(args) => raycast::run(args),
         args::Command::Info(args) => info::run(args),
         args::Command::Convert(args) => convert::run(args),

@@ -4,6 +4,7 @@
 //! in ascending order.
 //! Cost: that of the generic functions; the [module](super) describes the conversion of points of other kinds.
 
+use std::io::Write;
 use std::ops::ControlFlow;
 use std::sync::OnceLock;
 
@@ -13,9 +14,11 @@ use ropewalk::internals::memory::{collected, zeroed};
 use ropewalk::search::{Nearest, Neighbor};
 use ropewalk::{Csr, Error, Result, Scalar, Sphere};
 
+use super::errors::tree_format;
 use super::pair_lists::{Pairs, list};
 use super::queries::{Radii, TreeKind, check_memory, check_radius};
 use super::rows::to_compiled_kind;
+use super::tree_format::TreeFormat;
 use super::{Points, Table};
 
 /// A bounding volume hierarchy over points of 1 to 10 dimensions, in open space or in a periodic box.
@@ -194,6 +197,11 @@ impl Bvh {
         self.dim
     }
 
+    /// Returns the number of inner nodes and leaves.
+    pub fn n_nodes(&self) -> usize {
+        with_tree!(self, tree => tree.n_nodes())
+    }
+
     /// Returns the periodic box, or open space.
     pub fn box_size(&self) -> &BoxSize {
         &self.size
@@ -358,6 +366,37 @@ impl Bvh {
             check_radius(radius)?;
             with_tree!(self, tree => list(tree, radius))
         })
+    }
+
+    /// Writes the nodes of the tree as text for pictures, as [`ropewalk::Bvh::write_graphviz`],
+    /// [`write_tikz`](ropewalk::Bvh::write_tikz) and [`write_vtk`](ropewalk::Bvh::write_vtk) do.
+    ///
+    /// Points with one coordinate are written with a second coordinate of 0.
+    ///
+    /// ```
+    /// use ropewalk_table::{Bvh, Points, Table, TreeFormat};
+    ///
+    /// let mut text = vec![];
+    /// Bvh::build(&Points::F32(Table::new(2, vec![0.0, 0.0, 4.0, 1.0])?))?.write(TreeFormat::Graphviz, &mut text)?;
+    /// assert!(text.starts_with(b"digraph bvh {"));
+    /// # Ok::<(), ropewalk::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// Fails if the format does not show points of this dimension: TikZ has one or two, VTK one to three. Fails if
+    /// `out` does.
+    pub fn write(&self, format: TreeFormat, out: impl Write) -> Result<()> {
+        let written = match (format, &self.trees) {
+            (TreeFormat::Graphviz, _) => with_tree!(self, tree => tree.write_graphviz(out)),
+            (TreeFormat::Tikz, Trees::F32x2(Narrow { tree, .. })) => tree.write_tikz(out),
+            (TreeFormat::Tikz, Trees::F64x2(tree)) => tree.write_tikz(out),
+            (TreeFormat::Vtk, Trees::F32x2(Narrow { tree, .. })) => tree.write_vtk(out),
+            (TreeFormat::Vtk, Trees::F32x3(Narrow { tree, .. })) => tree.write_vtk(out),
+            (TreeFormat::Vtk, Trees::F64x2(tree)) => tree.write_vtk(out),
+            (TreeFormat::Vtk, Trees::F64x3(tree)) => tree.write_vtk(out),
+            (TreeFormat::Tikz | TreeFormat::Vtk, _) => return Err(tree_format(format.name(), self.dim)),
+        };
+        written.map_err(Error::write)
     }
 
     /// Converts queries to the kind of the tree.

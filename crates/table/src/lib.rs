@@ -36,6 +36,7 @@ mod predict;
 mod queries;
 mod rows;
 mod spanning_tree;
+mod tree_format;
 
 pub use across::{dbscan_across, fof_across};
 pub use bvh::{AfterHit, Bvh};
@@ -58,3 +59,4 @@ pub use points::{Points, Table};
 pub use predict::{dbscan_predict, hdbscan_predict};
 pub use queries::Radii;
 pub use spanning_tree::minimum_spanning_tree;
+pub use tree_format::TreeFormat;

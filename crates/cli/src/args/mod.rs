@@ -16,6 +16,7 @@ mod pictures;
 mod points;
 mod raycast;
 mod shell;
+mod tree;
 mod trees;
 
 pub use super::number::number;
@@ -31,6 +32,7 @@ pub use pictures::{Format, Pictures};
 pub use points::Points;
 pub use raycast::Raycast;
 pub use shell::{Completions, Man};
+pub use tree::Tree;
 pub use trees::{Emst, Linkage, TreeArgs};
 
 use super::device::{DeviceArg, DevicesArg};
@@ -57,6 +59,7 @@ pub enum Command {
     Interpolate(Box<Interpolate>),
     Emst(Emst),
     Linkage(Linkage),
+    Tree(Tree),
     Raycast(Raycast),
     Info(Info),
     Convert(Convert),

@@ -226,7 +226,7 @@ fn a_missing_file() {
     let scratch = Scratch::new();
     let (missing, out) = (scratch.path("missing"), scratch.path("out.png"));
     let (file, out) = (missing.to_str().unwrap(), out.to_str().unwrap());
-    let array = scratch.path("out.npy").display().to_string();
+    let [array, graph] = ["out.npy", "out.dot"].map(|name| scratch.path(name).display().to_string());
     for command in [
         &["halos", file, "--out", out][..],
         &["dbscan", file, "--eps", "1", "--min-samples", "2"],
@@ -236,6 +236,7 @@ fn a_missing_file() {
         &["pairs", file, "--radius", "1", "--out", &array],
         &["emst", file, "--out", &array],
         &["linkage", file, "--out", &array],
+        &["tree", file, "--out", &graph],
         &["interpolate", file, file, file, "--out", &array],
         &["raycast", file, "--out", out],
         &["info", file],

@@ -41,6 +41,7 @@ mod series;
 mod several_devices;
 mod table_units;
 mod text_tables;
+mod tree;
 mod trees;
 mod types;
 mod units;

@@ -58,7 +58,7 @@ fn one_file_one_output() {
     let halos = ["halos", &points, "--eps", "1", "--min-members", "2", "--out", &out];
     let clusters = ["dbscan", &points, "--eps", "1", "--min-pts", "2", "--columns", "x,y", "--out", &of("d/a.npy")];
     let knn = ["knn", &points, "--k", "1", "--out", &of("a.npy")];
-    let cases: [(&[&str], &[&str]); 16] = [
+    let cases: [(&[&str], &[&str]); 17] = [
         (&halos, &["--catalog", "mass_function.ecsv"]),
         (&halos, &["--catalog", "halos.ecsv,halos.ecsv"]),
         (&halos, &["--catalog", "profiles.ecsv", "--profiles", "2"]),
@@ -74,6 +74,7 @@ fn one_file_one_output() {
         (&["emst", &points, "--out", &of("a.npy")], &["--weights", &of("./a.npy")]),
         (&["convert", &points, &of("d/../points.csv")], &[]),
         (&["linkage", &points, "--out", "-"], &["--json", "-"]),
+        (&["tree", &points, "--out", &of("a.dot")], &["--json", &of("d/../a.dot")]),
         (&["raycast", &points, "--out", &of("a.png")], &["--json", &of("d/../a.png")]),
     ];
     let before = scratch.names("");

@@ -82,7 +82,7 @@ fn the_help_on_missing_values() {
     for command in ["dbscan", "hdbscan", "kdist", "convert"] {
         has(&run([command, "--help"]).success(), &["--skip-missing"]);
     }
-    for command in ["knn", "pairs", "interpolate", "emst", "linkage"] {
+    for command in ["knn", "pairs", "interpolate", "emst", "linkage", "tree"] {
         for help in ["-h", "--help"] {
             let help = run([command, help]).success();
             assert!(help.contains("--periodic") && !help.contains("--skip-missing"), "{command}: {help}");
