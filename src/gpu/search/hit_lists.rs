@@ -2,8 +2,8 @@
 //!
 //! In: lists in any order. Out: each list sorted by its first number, then by index, then by its last number. The first k
 //! hits are kept in a row of k places, as a heap whose root is the last of them; rows then become lists.
-//! Cost: O(n log² n) to sort a list of n, shared by the threads of a block; O(n log n) by a thread for a long one; O(log k)
-//! to keep a hit.
+//! Cost: O(n log² n) to sort a list of n, shared by the threads of a block. A thread sorts a long list in O(n log n).
+//! O(log k) to keep a hit.
 //!
 //! **Launch contract.** Lists lie within the arrays: the offsets ascend, and the last one is the number of entries.
 

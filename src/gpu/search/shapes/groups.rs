@@ -42,8 +42,8 @@ pub(super) fn takes_groups<R: Runtime>(client: &ComputeClient<R>, n: usize) -> b
     Warp::new(client).is_some() && n > 0 && (n >= LEAST_QUERIES || is_forced())
 }
 
-/// Lists the runs near each group of `n` rows of `width` numbers, on a device with warps: runs of primitives whose boxes
-/// meet those of rows, or which are within the squared distances `bounds`.
+/// Lists the runs near each group of `n` rows of `width` numbers, on a device with warps. Runs hold the primitives whose
+/// boxes meet those of rows, or, with `bounds`, those within these squared distances.
 pub(super) fn runs_near<R: Runtime, S: Coordinate, const D: usize>(
     client: &ComputeClient<R>,
     tree: &SearchedTree<S, D>,
@@ -114,8 +114,8 @@ fn tolerance2<S: Coordinate, const D: usize>(space: &Space<D>) -> S {
 struct Bounds<F: Float> {
     /// The squared distance within which the neighbours of each query are.
     distances2: Array<f64>,
-    /// Four numbers: 1 and the relative error of squared distances in the type of the tree, the absolute error of
-    /// distances, and the least and the largest square that keeps its digits.
+    /// Four numbers: first 1 and the relative error of squared distances in the type of the tree, in sum. Then the
+    /// absolute error of distances, and the least and the largest square that keeps its digits.
     rounding: Array<f64>,
     /// The largest number and infinity.
     most: Array<F>,

@@ -50,8 +50,8 @@ impl NearestSpec {
 /// The queries of a search, and its limits.
 #[derive(CubeType, CubeLaunch)]
 pub(super) struct NearestQueries {
-    /// 1, or 0 for a query without neighbours; the two ends of its box along each axis; the squared radius; the number
-    /// of neighbours; and the index of the excluded primitive, or [`u32::MAX`].
+    /// 1, or 0 for a query without neighbours. Then the two ends of its box along each axis, and the squared radius. The
+    /// number of neighbours follows, and the index of the excluded primitive, or [`u32::MAX`].
     pub rows: Array<f64>,
     /// The index of each query in the caller's slice.
     pub queries: Array<u32>,
@@ -205,8 +205,8 @@ pub(super) fn lower_distance2<F: Float>(
     }
 }
 
-/// Returns the squared distance of a query and the primitive at a position; NaN if the primitive has none, and -1 if it is
-/// certainly farther away than `most`.
+/// Returns the squared distance of a query and the primitive at a position. The result is NaN for a primitive without
+/// points, and -1 for one that is certainly farther away than `most`.
 #[cube]
 pub(super) fn exact_distance2<F: Float, T: DistanceTest>(
     tree: &Tree<F>,

@@ -72,7 +72,7 @@ fn walk_for<F: Float, T: DistanceTest>(
     heap.write(found, spec);
 }
 
-/// Stores an upper bound of the squared distance of each query's last neighbour: that of the `k` nearest primitives
+/// Stores an upper bound of the squared distance of each query's last neighbour. It is that of the `k` nearest primitives
 /// around the leaf at the end of a descent, or the squared radius if there are fewer.
 #[cube(launch)]
 pub(super) fn bound_nearest<F: Float, T: DistanceTest>(
