@@ -34,8 +34,8 @@ pub struct Cell<const D: usize> {
 }
 
 impl<const D: usize> Cell<D> {
-    /// The maximum number of cells between a point and the cell at the origin, along each vector: 2^30.
-    pub const MAX_WRAP: i32 = 1 << 30;
+    /// The maximum number of cells between a point and the cell at the origin, along each vector: 2^29.
+    pub const MAX_WRAP: i32 = 1 << 29;
 
     /// Creates a cell from its lattice vectors, which are rows.
     ///

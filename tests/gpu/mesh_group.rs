@@ -89,7 +89,8 @@ fn compare<S: Coordinate>(n_instances: usize, n_rays: usize, reach: f64) {
 }
 
 #[test]
-fn groups_in_f32() {
+#[ignore = "wide"]
+fn wide_groups_in_f32() {
     for (n_instances, reach) in [(0, 1.0), (1, 3.0), (60, 15.0)] {
         compare::<f32>(n_instances, 1500, reach);
     }
@@ -104,7 +105,8 @@ fn wide_groups() {
 }
 
 #[test]
-fn rays_from_afar_at_a_group() {
+#[ignore = "wide"]
+fn wide_rays_from_afar_at_a_group() {
     let device = device();
     let mesh = Mesh::build(&[[0.0f64, 0.0, 0.0], [4.0, 0.0, 0.0], [0.0, 4.0, 0.0]], &[[0, 1, 2]]).unwrap();
     let stack: Vec<MeshInstance> = (0..20).map(|i| MeshInstance::new(0).moved([0.0, 0.0, f64::from(i)])).collect();
@@ -123,7 +125,8 @@ fn rays_from_afar_at_a_group() {
 
 /// The group keeps its meshes, and takes the bounds of a mesh that was refitted.
 #[test]
-fn groups_of_refitted_meshes() {
+#[ignore = "wide"]
+fn wide_groups_of_refitted_meshes() {
     let device = device();
     let mut vertices = [[0.0f32, 0.0, 1.0], [1.0, 0.0, 1.0], [0.0, 1.0, 1.0]];
     let mut mesh = gpu::Mesh::build(&vertices, &[[0, 1, 2]], device).unwrap();

@@ -26,7 +26,8 @@ where
 }
 
 #[test]
-fn shapes_meet_images() {
+#[ignore = "wide"]
+fn wide_shapes_meet_images() {
     let mut random = Random::new(21);
     for (side, grid) in [(8.0, 0.5), (9.7, 0.0)] {
         let places = &mut Places { random: &mut random, grid };
@@ -40,7 +41,8 @@ fn shapes_meet_images() {
 
 /// The definition: a shape meets a box if it intersects an image of it.
 #[test]
-fn shapes_meet_the_images_of_a_loop() {
+#[ignore = "wide"]
+fn wide_shapes_meet_the_images_of_a_loop() {
     let mut random = Random::new(22);
     let places = &mut Places { random: &mut random, grid: 0.5 };
     let boxes: Vec<Aabb<f64, 2>> = (0..100).map(|_| places.aabb()).collect();
@@ -63,7 +65,8 @@ fn shapes_meet_the_images_of_a_loop() {
 
 /// Shapes that are longer than the box, in reach of more images than are tested, without points, or not finite.
 #[test]
-fn long_and_empty_shapes() {
+#[ignore = "wide"]
+fn wide_long_and_empty_shapes() {
     let mut random = Random::new(23);
     let places = &mut Places { random: &mut random, grid: 0.5 };
     let boxes: Vec<Aabb<f64, 2>> = (0..60).map(|_| places.aabb()).collect();
@@ -119,7 +122,8 @@ impl Query<f64, 2> for Octagon {
 }
 
 #[test]
-fn user_defined_queries_meet_images() {
+#[ignore = "wide"]
+fn wide_user_defined_queries_meet_images() {
     let mut random = Random::new(24);
     let places = &mut Places { random: &mut random, grid: 0.25 };
     let boxes: Vec<Aabb<f64, 2>> = (0..200).map(|_| places.aabb()).collect();

@@ -1,7 +1,7 @@
 //! Edge cases of shapes: points on faces, flat tetrahedra, shapes without points.
 
 use common::random::Random;
-use ropewalk::geometry::{Convex, Distance, Ellipsoid, HitBy, Tetrahedron};
+use ropewalk::geometry::{Capsule, Convex, Distance, Ellipsoid, HitBy, Tetrahedron};
 use ropewalk::{Aabb, Bounded, Bvh, Sphere, ValueBvh};
 
 /// Returns tetrahedra that fill a cube of `n` cells a side, six around the diagonal of each cell (Kuhn), with
@@ -146,4 +146,17 @@ fn shapes_without_points() {
             assert!(!ellipse.intersects(&center) && Bvh::build(&[ellipse]).is_err(), "{:?}", ellipse.bounds());
         }
     }
+}
+
+/// A capsule with an infinite radius meets every box, also if only its bounds are infinite in `f32`.
+#[test]
+fn infinite_capsules() {
+    let points = [[0.5f32, 0.5], [3.0, -7.0]];
+    for radius in [1e39, f64::INFINITY] {
+        let capsule = Capsule::new([0.0f32, 0.0], [1.0, 1.0], radius);
+        assert_eq!(Bvh::build(&points).unwrap().query(capsule).count(), 2, "{radius}");
+        assert_eq!(Bvh::build_periodic(&points, 8.0).unwrap().query(capsule).count(), 2, "{radius}, periodic");
+    }
+    let empty = Capsule::new([0.0f32, 0.0], [1.0, 1.0], -f64::INFINITY);
+    assert_eq!(Bvh::build(&points).unwrap().query(empty).count(), 0);
 }

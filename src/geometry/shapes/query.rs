@@ -22,9 +22,9 @@ fn meets<S: Scalar, const D: usize>(
     let (lo, hi) = (to_f64(&reach.lo), to_f64(&reach.hi));
     let (mut from, mut to) = (to_f64(&bounds.lo), to_f64(&bounds.hi));
     for k in 0..D {
-        if wider > 0.0 {
-            // Without this condition, 0 times infinity would be NaN.
-            let most = [lo[k], hi[k], from[k], to[k]].iter().fold(0.0, |most: f64, x| most.max(x.abs()));
+        let most = [lo[k], hi[k], from[k], to[k]].iter().fold(0.0, |most: f64, x| most.max(x.abs()));
+        // Infinite bounds overlap any box, and a box that is widened by them would have no points.
+        if most.is_finite() {
             (from[k], to[k]) = (from[k] - wider * most, to[k] + wider * most);
         }
     }

@@ -8,9 +8,9 @@
 
 use cubecl::prelude::*;
 
-/// Distances of corners within which squares stay in the range of `f32`.
-const NEAREST: f32 = 1e-15;
-const FARTHEST: f32 = 1e15;
+/// Distances of corners within which products of four stay in the range of `f32`.
+const NEAREST: f32 = 1e-7;
+const FARTHEST: f32 = 1e9;
 /// The square of a triangle's height, relative to its sides, below which distances in `f64` may err by more than the
 /// bounds. Narrower triangles have no bounds.
 const WIDE: f32 = 1e-4;
@@ -64,7 +64,7 @@ pub(in crate::gpu) fn triangle_bounds(
     let v = cc * aa - ca * ca + (ca * (bc + ab) - bc * aa - ab * cc);
     let w = aa * bb - ab * ab + (ab * (ca + bc) - ca * bb - bc * aa);
     let sum = u + v + w;
-    let is_inside = min(u, min(v, w)) > zero && sum > zero;
+    let is_inside = min(u, min(v, w)) > zero && sum >= f32::new(f32::MIN_POSITIVE);
     let by = one / select(is_inside, sum, one);
     weights[0] = select(is_inside, u * by, weights[0]);
     weights[1] = select(is_inside, v * by, weights[1]);

@@ -14,6 +14,8 @@ use cubecl::prelude::*;
 use crate::error::Result;
 use crate::gpu::buffer::{Buffer, THREADS_PER_BLOCK, blocks_for, grid};
 use crate::gpu::csr::{Csr, list_of};
+use crate::gpu::device::is_cuda;
+use crate::gpu::errors;
 
 /// Lists of hits, or the results of rays that have another form.
 #[derive(CubeType, CubeLaunch)]
@@ -35,13 +37,35 @@ const OWN: usize = MANY / SORTERS as usize;
 /// The lists of a block.
 const LISTS: u32 = 16;
 
-/// Sorts each of `n` lists, whose entries have `width` numbers. Lists satisfy the launch contract of this module.
+/// The maximum length of a list that is sorted without CUDA, because a software driver ends all loops of a thread
+/// after 65,535 iterations.
+pub(in crate::gpu) const MAX_SORTED: u32 = 3000;
+
+/// Checks that lists of `longest` entries can be sorted on this device.
+pub(in crate::gpu) fn check_sortable<R: Runtime>(client: &ComputeClient<R>, longest: u32) -> Result<()> {
+    if is_cuda(client) || longest <= MAX_SORTED {
+        return Ok(());
+    }
+    Err(errors::long_loops(format!("a ray with more than {MAX_SORTED} hits")))
+}
+
+/// Sorts the lists between `offsets`, whose entries have an index and `width` numbers. Lists satisfy the launch contract
+/// of this module.
+///
+/// Errors: without CUDA, a list that is too long.
 pub(in crate::gpu) fn sort_lists<R: Runtime>(
     client: &ComputeClient<R>,
-    lists: impl Fn() -> HitListsLaunch<R>,
-    n: usize,
+    indices: &Buffer<u32>,
+    numbers: &Buffer<f64>,
+    offsets: &Buffer<u32>,
     width: usize,
-) {
+) -> Result<()> {
+    if !is_cuda(client) {
+        let lengths = offsets.read(client)?.windows(2).map(|list| list[1] - list[0]).max();
+        check_sortable(client, lengths.unwrap_or(0))?;
+    }
+    let n = offsets.len() - 1;
+    let lists = || HitListsLaunch::new(indices.arg(), numbers.arg(), offsets.arg());
     let (blocks, dim) = (grid(n.div_ceil(LISTS as usize)), CubeDim::new_1d(SORTERS));
     // SAFETY: the launch contract of this module, with the number of lists.
     unsafe {
@@ -49,6 +73,7 @@ pub(in crate::gpu) fn sort_lists<R: Runtime>(
         let dim = CubeDim::new_1d(THREADS_PER_BLOCK);
         sort_in_threads::launch_unchecked::<R>(client, blocks_for(n), dim, lists(), n as u32, width);
     }
+    Ok(())
 }
 
 /// Sorts each list of more than [`FEW`] and at most [`MANY`] entries with a bitonic network.

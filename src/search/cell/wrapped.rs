@@ -48,7 +48,7 @@ impl<const D: usize> Wrapped<D> {
         let wrapped = map(points.len(), TASK, &|i| cell.wrap(&points[i].bounds().lo.map(Into::into)));
         if let Some(i) = wrapped.iter().position(Option::is_none) {
             let sentence = format!(
-                "it is more than 2^30 = {} cells away from the cell at the origin; wrap points into the cell first",
+                "it is more than 2^29 = {} cells away from the cell at the origin; wrap points into the cell first",
                 Cell::<D>::MAX_WRAP
             );
             return Err(Error::new(ErrorKind::Input, sentence).of_item("point", i));

@@ -2,7 +2,7 @@
 //!
 //! In: points, a [`Cell`], and a radius. Out: lists of neighbours with their lattice shifts, entry for entry those of
 //! the CPU.
-//! The CPU wraps points into the cell. A tree in open space stores them. Images of points outside the cell (`images`)
+//! Points are wrapped into the cell. A tree in open space stores them. Images of points outside the cell (`images`)
 //! are queries of that tree. The results are merged to lists (`entries`), with shifts (`lists`) or distances
 //! (`distances`).
 //! Cost: that of the neighbour search, walks for the images near the cell, and two sorts of all entries.

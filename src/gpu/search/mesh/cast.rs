@@ -23,7 +23,7 @@ use crate::gpu::buffer::{Buffer, grid};
 use crate::gpu::bvh::Coordinate;
 use crate::gpu::device::{MAX_ITERATIONS, is_cuda};
 use crate::gpu::errors;
-use crate::gpu::search::hit_lists::{HitListsLaunch, sort_lists};
+use crate::gpu::search::hit_lists::HitListsLaunch;
 use crate::gpu::search::mesh::cast_kernels::cast_rays;
 use crate::gpu::search::mesh::cast_spec::{CastSpec, MARK_TEST_ALL, Wanted};
 use crate::gpu::search::mesh::lists::CastOutput;
@@ -44,10 +44,6 @@ const MANY_RAYS: usize = 1 << 22;
 /// A thread of a small block takes one ray per this many rays in total, so that there are blocks for all
 /// multiprocessors.
 const RAYS_PER_TURN: usize = 1 << 18;
-
-/// The maximum length of a list that is sorted without CUDA, because a software driver ends all loops of a thread
-/// after 65,535 iterations.
-const MAX_SORTED: u32 = 3000;
 
 /// Casts rays, in the order of `prepared`, through a tree that is not empty. Rows have `k` places.
 pub(super) fn cast<R: Runtime, S: Coordinate>(
@@ -109,19 +105,5 @@ pub(super) fn cast<R: Runtime, S: Coordinate>(
             return Err(errors::long_loops(what));
         }
     }
-    Ok(())
-}
-
-/// Sorts the lists of rays, whose hits have `width` numbers.
-///
-/// Errors: without CUDA, a list that is too long.
-pub(super) fn sort<R: Runtime>(client: &ComputeClient<R>, found: &CastOutput, width: usize) -> Result<()> {
-    let is_long = |list: &[u32]| list[1] - list[0] > MAX_SORTED;
-    if !is_cuda(client) && found.offsets.read(client)?.windows(2).any(is_long) {
-        return Err(errors::long_loops(format!("a ray with more than {MAX_SORTED} hits")));
-    }
-    let n = found.offsets.len() - 1;
-    let lists = || HitListsLaunch::new(found.indices.arg(), found.numbers.arg(), found.offsets.arg());
-    sort_lists(client, lists, n, width);
     Ok(())
 }

@@ -53,7 +53,8 @@ use crate::gpu::device_vec::DeviceVec;
 use crate::gpu::errors;
 use crate::gpu::primitives::rounding::{check_distances, rounds_well};
 use crate::gpu::search::hit_lists::lists_of_rows;
-use crate::gpu::search::mesh::cast::{cast, sort};
+use crate::gpu::search::hit_lists::sort_lists;
+use crate::gpu::search::mesh::cast::cast;
 use crate::gpu::search::mesh::cast_spec::Wanted;
 use crate::gpu::search::mesh::compressed::{
     Child, Children, Compressed, Source, block, bounds_of, children_of, compress,
@@ -306,7 +307,7 @@ impl<S: Coordinate> Stored<S> {
             let numbers = Buffer::new(client, width * indices.len());
             let found = CastOutput { indices, numbers, offsets };
             self.cast(client, rays, &prepared, Wanted::List, 0, &found)?;
-            sort(client, &found, width)?;
+            sort_lists(client, &found.indices, &found.numbers, &found.offsets, width)?;
             Ok(found)
         })
     }
@@ -331,7 +332,7 @@ impl<S: Coordinate> Stored<S> {
             }
             let (indices, numbers) = lists_of_rows(client, found.indices, found.numbers, &found.offsets, k, width)?;
             (found.indices, found.numbers) = (indices, numbers);
-            sort(client, &found, width)?;
+            sort_lists(client, &found.indices, &found.numbers, &found.offsets, width)?;
             Ok(found)
         })
     }

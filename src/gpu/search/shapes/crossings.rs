@@ -104,7 +104,8 @@ impl<T: Crossed<S, D>, S: Coordinate, const D: usize> ValueBvh<T, S, D> {
     /// ```
     ///
     /// # Errors
-    /// As [`ValueBvh::query_all`]. There may be at most 2^31 - 1 entries.
+    /// As [`ValueBvh::query_all`]. There may be at most 2^31 - 1 entries. Without CUDA, a ray may cross at most 3000
+    /// values.
     ///
     /// # Cost
     /// Two walks and a sort. Memory: 20 bytes per entry and 4 per ray; while it runs, by the sizes of buffers, some 150
@@ -122,8 +123,7 @@ impl<T: Crossed<S, D>, S: Coordinate, const D: usize> ValueBvh<T, S, D> {
                 Some(wide) => self.cross_wide(client, wide, rays, &offsets)?,
                 None => cross_rows::<_, T, S, D>(client, &tree, stored, rays, &offsets)?,
             };
-            let lists = || HitListsLaunch::new(indices.arg(), numbers.arg(), offsets.arg());
-            sort_lists(client, lists, rays.len(), 2);
+            sort_lists(client, &indices, &numbers, &offsets, 2)?;
             end_phase(client, "sort")?;
             Ok(Crossings { lists: Csr { device, offsets, values: indices }, numbers, n_stored: self.len() })
         })

@@ -19,7 +19,7 @@ use crate::gpu::csr::Csr;
 use crate::gpu::device::on;
 use crate::gpu::errors;
 use crate::gpu::metric::corners;
-use crate::gpu::search::hit_lists::{HitLists, HitListsLaunch, keep_first, lists_of_rows, sort_list};
+use crate::gpu::search::hit_lists::{HitLists, HitListsLaunch, check_sortable, keep_first, lists_of_rows, sort_list};
 use crate::gpu::search::shapes::box_tests::{RowSpec, approximate, end_ray_at, may_meet, meets, ray_enters};
 use crate::gpu::search::shapes::crossings::Crossings;
 use crate::gpu::search::shapes::row_walk::{ShapeRows, ShapeRowsLaunch};
@@ -48,11 +48,12 @@ impl<T: Crossed<S, D>, S: Coordinate, const D: usize> ValueBvh<T, S, D> {
     ///
     /// # Errors
     /// As [`ValueBvh::query_all`]. The number of rays times `k`, or times the number of values if that is smaller, may
-    /// be at most 2^31 - 1.
+    /// be at most 2^31 - 1. Without CUDA, `k` or the number of values may be at most
+    /// 3000.
     ///
     /// # Cost
     /// One walk, which ends behind the `k`-th crossing of a ray. Memory: 20 bytes per entry and 4 per ray; while it
-    /// runs, 20 `k` more per ray.
+    /// runs, 20 `k` and, in space, some 210 more per ray.
     pub fn k_crossings_all(&self, rays: &[Ray<S, D>], k: usize) -> Result<Crossings> {
         let (device, k) = (self.device(), k.min(self.len()));
         on!(device, client => {
@@ -66,6 +67,7 @@ impl<T: Crossed<S, D>, S: Coordinate, const D: usize> ValueBvh<T, S, D> {
                 return Err(errors::too_many_values(2 * places, "parameters of crossings"));
             }
             check_allocation(client, 16 * places)?;
+            check_sortable(client, k as u32)?;
             let queries = tree.sort_queries(client, rays, true)?;
             end_phase(client, "queries")?;
             let spec = RowSpec {

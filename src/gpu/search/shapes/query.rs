@@ -79,8 +79,9 @@ pub trait Query<S: Coordinate, const D: usize>: Sync {
     /// inverted or has a NaN has no hits.
     fn extent(&self) -> Aabb<S, D>;
 
-    /// Writes the numbers of the query. `extra` is a common list of further numbers, for queries that differ in
-    /// length. A query appends to it, and can store the position of what it appended among its own numbers.
+    /// Writes the numbers of the query. It may be called more than once for a query.
+    ///
+    /// `extra` is a common list of further numbers, for queries that differ in length. A query appends to it, and can store the position of what it appended among its own numbers.
     fn write(&self, numbers: &mut [f64], extra: &mut Vec<f64>);
 
     /// The first part of the row of a query, with which nodes are tested.

@@ -35,8 +35,8 @@ pub trait Shape<S: Coordinate, const D: usize>: Bounded<S, D> {
 
     /// Writes the numbers of the value.
     ///
-    /// It may be called more than once for a value. `extra` is a common list of further numbers, for types whose values differ in length. A value appends to it, and
-    /// can store the position of what it appended among its own numbers.
+    /// It may be called more than once for a value. `extra` is a common list of further numbers, for types whose values
+    /// differ in length. A value appends to it, and can store the position of what it appended among its own numbers.
     fn write(&self, numbers: &mut [f64], extra: &mut Vec<f64>);
 }
 

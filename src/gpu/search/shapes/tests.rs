@@ -152,7 +152,7 @@ impl<T: SolidNumbers, Q: SolidNumbers> HitTest for SolidPair<T, Q> {
             let bounds = triangle_bounds(stored, at as usize + 2, &center, comptime!(T::SPEC.d));
             let (lower, upper) = (f64::cast_from(bounds.0), f64::cast_from(bounds.1));
             let are_proper = stored[at as usize] != f64::new(0.0) && query[query_at as usize] != f64::new(0.0);
-            if are_proper && upper <= radius {
+            if are_proper && bounds.1 < f32::new(f32::MAX) && upper <= radius {
                 found = true.runtime();
             } else if are_proper && lower <= radius {
                 found =

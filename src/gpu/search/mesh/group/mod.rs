@@ -25,7 +25,7 @@ use crate::gpu::device::{Device, check_same, on};
 use crate::gpu::device_vec::DeviceVec;
 use crate::gpu::errors;
 use crate::gpu::search::hit_lists::lists_of_rows;
-use crate::gpu::search::mesh::cast::sort;
+use crate::gpu::search::hit_lists::sort_lists;
 use crate::gpu::search::mesh::cast_spec::Wanted;
 use crate::gpu::search::mesh::group::cast::cast;
 use crate::gpu::search::mesh::group::hits::HitNumbers;
@@ -238,7 +238,7 @@ impl<S: Coordinate> MeshGroup<S> {
     }
 
     fn lists<R: Runtime>(&self, client: &ComputeClient<R>, found: CastOutput) -> Result<InstanceLists> {
-        sort(client, &found, WIDTH)?;
+        sort_lists(client, &found.indices, &found.numbers, &found.offsets, WIDTH)?;
         let hits = HitNumbers::new(client, self.device, &found.indices, &found.numbers);
         let lists = Csr { device: self.device, offsets: found.offsets, values: found.indices };
         Ok(InstanceLists { lists, hits })
