@@ -8,6 +8,8 @@ use ropewalk::search::{InstanceHit, MeshGroup, MeshInstance};
 use ropewalk::{Mesh, Ray, Scalar};
 
 type Transform = [[f64; 4]; 3];
+/// The hits of a ray on a mesh.
+type HitsOn<'a> = &'a dyn Fn(&Mesh<f64>, &Ray<f64, 3>) -> Vec<ropewalk::search::RayHit>;
 
 fn mesh_of<S: Scalar>(solid: &Solid) -> Mesh<S> {
     let vertices: Vec<[S; 3]> = solid.vertices.iter().map(|vertex| vertex.map(|x| S::from_f64(x as f64))).collect();
@@ -65,7 +67,7 @@ fn compare<S: Scalar>(group: &MeshGroup<S>, rays: &[Ray<S, 3>]) -> usize {
             Mesh::build(&corners, &faces).unwrap()
         })
         .collect();
-    let on_all = |ray: &Ray<S, 3>, hits: &dyn Fn(&Mesh<f64>, &Ray<f64, 3>) -> Vec<ropewalk::search::RayHit>| {
+    let on_all = |ray: &Ray<S, 3>, hits: HitsOn| {
         let mut all: Vec<InstanceHit> = vec![];
         for (instance, own) in (0..).zip(group.instances()) {
             let there = group.instance_ray(instance, ray).unwrap();
