@@ -16,7 +16,7 @@ fn numbers(text: &str, keyword: &str) -> Vec<f64> {
 fn files_describe_the_tree() {
     let scratch = Scratch::new();
     let rows: String = (0..100).map(|i| format!("{},{}\n", i * 37 % 101, i * i % 89)).collect();
-    let file = scratch.write("points.csv", &format!("x,y\n{rows}")).display().to_string();
+    let file = scratch.write("points.csv", format!("x,y\n{rows}")).display().to_string();
     let of = |name: &str| scratch.path(name).display().to_string();
     let read = |name: &str| fs::read_to_string(scratch.path(name)).unwrap();
     for name in ["a.dot", "b.GV", "a.tikz", "b.tex", "a.vtk"] {
