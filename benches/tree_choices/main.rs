@@ -1,5 +1,5 @@
-//! Choices in the design of a tree that ropewalk does not offer: the Hilbert curve instead of the Morton curve, codes of
-//! 32 bits instead of 64, and k-DOPs instead of boxes as volumes of nodes.
+//! Choices in the design of a tree that ropewalk does not offer. They are the Hilbert curve instead of the Morton curve,
+//! codes of 32 bits instead of 64, and k-DOPs instead of boxes as volumes of nodes.
 //!
 //!     cargo bench -p ropewalk-benches --bench tree_choices -- [PART] [POINTS.npy]
 //!

@@ -127,7 +127,7 @@ impl<const D: usize> Cell<D> {
     }
 
     /// Returns the image of a point in the cell, and the number of cells along each vector by which the point is
-    /// outside: the point minus the [translation](Cell::translation) by the second is the first.
+    /// outside. The image is the point minus the [translation](Cell::translation) by these numbers.
     ///
     /// The numbers are the [fractional coordinates](Cell::fractions), rounded down. A point for which they are 0 is
     /// unchanged. The image of another point is rounded, so a point near a face may end up slightly outside. Returns
@@ -152,8 +152,9 @@ impl<const D: usize> Cell<D> {
 }
 
 impl Cell<3> {
-    /// Creates a cell from the lengths of its vectors and the angles between them in degrees, as crystallography
-    /// defines them: alpha between `b` and `c`, beta between `a` and `c`, gamma between `a` and `b`.
+    /// Creates a cell from the lengths of its vectors and the angles between them in degrees.
+    ///
+    /// As in crystallography, alpha is between `b` and `c`, beta between `a` and `c`, and gamma between `a` and `b`.
     ///
     /// The first vector is along the x-axis, the second in the xy-plane with a positive y. The third has a positive z.
     ///

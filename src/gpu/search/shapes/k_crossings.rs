@@ -52,8 +52,8 @@ impl<T: Crossed<S, D>, S: Coordinate, const D: usize> ValueBvh<T, S, D> {
     /// 3000.
     ///
     /// # Cost
-    /// One walk, which ends behind the `k`-th crossing of a ray. Memory: 20 bytes per entry and 4 per ray; while it
-    /// runs, 20 `k` and, in space, some 210 more per ray.
+    /// One walk, which ends behind the `k`-th crossing of a ray. Memory: 20 bytes per entry and 4 per ray. While it
+    /// runs, it takes 20 `k` bytes more per ray, and in space some 210.
     pub fn k_crossings_all(&self, rays: &[Ray<S, D>], k: usize) -> Result<Crossings> {
         let (device, k) = (self.device(), k.min(self.len()));
         on!(device, client => {

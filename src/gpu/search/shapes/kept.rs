@@ -10,7 +10,7 @@ use crate::gpu::buffer::{Buffer, THREADS_PER_BLOCK, blocks_for, check_allocation
 use crate::gpu::bvh::traverse::list::ListOutput;
 use crate::gpu::bvh::traverse::visitor::LeafVisitor;
 
-/// The number of hits of a query that are kept. Most queries for contacts have fewer.
+/// The number of hits of a query that are kept.
 pub(super) const KEPT: u32 = 16;
 
 /// The first hits of each query.

@@ -1,7 +1,7 @@
 //! The walk of a thread through the instances of a group, and through the mesh of each.
 //!
-//! In: a prepared ray. Out: its first hit, or whether it has any, or the number of its hits, or all of them, or the
-//! first k; and a mark if that depends on rounding. The tree over the instances is walked as that of a mesh. At an
+//! In: a prepared ray. Out: its first hit, whether it has any, the number of its hits, all of them, or the first k.
+//! A mark is set if that depends on rounding. The tree over the instances is walked as that of a mesh. At an
 //! instance the ray is mapped to the frame of its mesh in `f64`, and the mesh is walked as far as the best hit.
 
 use cubecl::prelude::*;
