@@ -10,9 +10,9 @@ use crate::geometry::{Aabb, Scalar};
 impl<S: Scalar, const D: usize> Bvh<S, D> {
     /// Calls `visit` with the index of each primitive whose box is entered at most at the limit, and with that bound.
     ///
-    /// `enters` returns a lower bound on the parameter at which the ray enters a box, or infinity if the
-    /// ray misses the box. The bound is no smaller for a box inside. The limit begins with the largest number. `visit` returns the
-    /// new limit; negative infinity ends the walk.
+    /// `enters` returns a lower bound on the parameter at which the ray enters a box, or infinity if the ray misses the
+    /// box. The bound is no smaller for a box inside. The limit begins with the largest number. `visit` returns the new
+    /// limit; negative infinity ends the walk.
     #[inline(always)]
     pub(crate) fn walk_along(&self, enters: impl Fn(&Aabb<S, D>) -> f64, mut visit: impl FnMut(u32, f64) -> f64) {
         if self.is_empty() {
