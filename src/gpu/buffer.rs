@@ -164,15 +164,25 @@ pub(in crate::gpu) fn wait<R: Runtime>(client: &ComputeClient<R>) -> Result<()> 
     cubecl::future::block_on(client.sync()).map_err(errors::failed)
 }
 
-/// Marks the end of a phase of the computation. Waits for its kernels only if phases are being timed. A cancelled
-/// call stops here; kernels already launched run on.
+/// Marks the end of a phase of the computation. Waits for its kernels only if phases are being timed or a profiler
+/// listens. A cancelled call stops here; kernels already launched run on.
 pub(in crate::gpu) fn end_phase<R: Runtime>(client: &ComputeClient<R>, step: &'static str) -> Result<()> {
     check();
-    if phases::is_heard() {
+    if phases::is_heard() || is_traced() {
         wait(client)?;
         phases::mark(step);
+        #[cfg(all(target_os = "linux", target_pointer_width = "64"))]
+        crate::gpu::nvtx::mark(step);
     }
     Ok(())
+}
+
+/// Returns `true` if a profiler listens.
+fn is_traced() -> bool {
+    #[cfg(all(target_os = "linux", target_pointer_width = "64"))]
+    return crate::gpu::nvtx::is_active();
+    #[cfg(not(all(target_os = "linux", target_pointer_width = "64")))]
+    false
 }
 
 /// The number of blocks of [`THREADS_PER_BLOCK`] threads for `n` elements.

@@ -10,9 +10,14 @@ use crate::gpu::errors;
 use crate::gpu::warp_choice::WarpChoice;
 
 /// `on!(device, client => body)` evaluates `body`, a `Result`, with the device's client. Functions called in `body`
-/// are generic over the runtime.
+/// are generic over the runtime. Profilers show it as a range with the name of the function that contains it.
 macro_rules! on {
-    ($device:expr, $client:ident => $body:expr) => {
+    ($device:expr, $client:ident => $body:expr) => {{
+        #[cfg(all(target_os = "linux", target_pointer_width = "64"))]
+        let _range = {
+            fn marker() {}
+            $crate::gpu::nvtx::Range::of(module_path!(), marker)
+        };
         match $device.checked() {
             Err(error) => Err(error),
             #[cfg(feature = "cuda")]
@@ -37,7 +42,7 @@ macro_rules! on {
                 }
             },
         }
-    };
+    }};
 }
 pub(in crate::gpu) use on;
 

@@ -121,6 +121,8 @@ mod interpolate;
 #[cfg_attr(not(feature = "cuda"), allow(dead_code))] // Its tests need no device.
 mod kernel_cache;
 mod metric;
+#[cfg(all(target_os = "linux", target_pointer_width = "64"))]
+mod nvtx;
 mod primitives;
 mod reference;
 mod search;

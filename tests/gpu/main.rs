@@ -25,6 +25,7 @@ mod mesh;
 mod mesh_build;
 mod mesh_group;
 mod periodic_shapes;
+mod profiler;
 mod queries;
 mod refit;
 mod spanning_tree;
