@@ -146,7 +146,8 @@ pub(in crate::gpu) fn check_same(what: [&'static str; 2], [one, other]: [Device;
     Err(errors::two_devices(what, [one, other].map(|device| format!("{device:?}"))))
 }
 
-/// Runs `work` on one stream that all calls of this function share, from whichever thread they come.
+/// Runs `work` on one stream that all calls of this function share, from whichever thread they come: stream 0 of
+/// [`on_stream`].
 ///
 /// By default each thread has its own stream, and the allocator keeps memory for each stream. A program that calls
 /// this library from many threads, such as those of a pool, therefore holds less memory with a single stream. Any
@@ -161,8 +162,28 @@ pub(in crate::gpu) fn check_same(what: [&'static str; 2], [one, other]: [Device;
 /// # Ok::<(), ropewalk::Error>(())
 /// ```
 pub fn on_one_stream<T>(work: impl FnOnce() -> T) -> T {
-    // Stream ids of threads count from 0, so this one is free.
-    cubecl::stream_id::StreamId { value: u64::MAX }.executes(work)
+    on_stream(0, work)
+}
+
+/// Runs `work` on the stream with the given number, from whichever thread the call comes.
+///
+/// A thread that gives its calls different numbers lets CUDA run their kernels at the same time. Results may be used on
+/// any stream and by any thread: if a kernel reads the result of another stream, its stream first waits for that one.
+/// [The module](crate::gpu#streams) describes the streams of threads, and the memory of streams.
+///
+/// ```no_run
+/// use ropewalk::gpu::{Bvh, Device, on_stream};
+///
+/// let device = Device::first()?;
+/// let build = |number, points: &[[f32; 2]]| on_stream(number, || Bvh::build(points, device));
+/// // The second tree is built while the first one may still be under construction.
+/// let trees = [build(0, &[[0.0, 0.0], [1.0, 0.0]])?, build(1, &[[3.0, 0.0]])?];
+/// assert_eq!(trees[1].count_neighbors(1.0)?.read()?, [1]);
+/// # Ok::<(), ropewalk::Error>(())
+/// ```
+pub fn on_stream<T>(number: u8, work: impl FnOnce() -> T) -> T {
+    // Stream ids of threads count from 0, so these are free.
+    cubecl::stream_id::StreamId { value: u64::MAX - u64::from(number) }.executes(work)
 }
 
 /// Memory in use on a device, in bytes.

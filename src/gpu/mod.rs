@@ -91,6 +91,20 @@
 //! | [`Halos`](crate::Halos) | [`Halos`] | `labels`, `members` and other accessors: use [`Halos::read`] |
 //! | [`CenterFinder`](crate::halo::CenterFinder) | [`CenterFinder`] | all centres except the most bound and the most connected particle |
 //!
+//! <a id="streams"></a>**Threads and streams.** Any number of threads may call this module at the same time, also with
+//! the same tree. Results are those of one thread. The calls of a thread run in order on a stream of its own. With
+//! CUDA, kernels of different streams may run at the same time. With Vulkan, all streams share one queue. A kernel that
+//! reads a result of another stream waits for that stream on the device.
+//! [`on_stream`] chooses the stream of a call, so that one thread may use several, and [`on_one_stream`] gives all
+//! threads the same one. There are up to 128 streams: threads beyond share them in turn. Each stream keeps its own
+//! memory, which [`Device::memory`] and [`Device::release`] count and free for the stream of the caller.
+//!
+//! **Profilers.** On Linux, profilers that support NVTX show a range for each operation, such as
+//! `ropewalk::gpu::bvh::from_points`. Within it, the end of each phase has a mark. For Nsight Systems the command is
+//! `nsys profile --trace=cuda,nvtx`. While a profiler listens, each phase waits for its kernels, as with
+//! [`timed`](crate::phases::timed). A thread of cubecl launches the kernels, so a profiler does not assign them to the
+//! ranges of the calling thread.
+//!
 //! **Stability.** [`Visitor`], [`NeighborMap`], [`Coordinate`] and the re-exported [`cubecl`] follow the versions of cubecl. A new
 //! version of cubecl may change them, even in a release of ropewalk without other changes.
 //!
@@ -141,7 +155,7 @@ pub use cluster::{
 pub use csr::Csr;
 /// The crate in which a [`Visitor`] is written.
 pub use cubecl;
-pub use device::{Device, Memory, devices, on_one_stream};
+pub use device::{Device, Memory, devices, on_one_stream, on_stream};
 pub use device_vec::DeviceVec;
 pub use halo::CenterFinder;
 #[cfg(feature = "cuda")]
