@@ -59,10 +59,11 @@ fn compare<S: Coordinate>(n_instances: usize, n_rays: usize, reach: f64) {
     assert!(n_instances < 20 || (met > n_rays / 20 && met < n_rays), "{met}");
     let there = Rays::new(&rays, device).unwrap();
     let all = group.hits_all(&rays);
-    for ours in [
-        gpu::MeshGroup::upload(&group, device).unwrap(),
-        gpu::MeshGroup::build(&built, group.instances(), device).unwrap(),
-    ] {
+    let mut moved = gpu::MeshGroup::build(&built, &instances(n_instances / 2, 3, 1.0), device).unwrap();
+    assert!(moved.set_instances(&[MeshInstance::new(3)]).is_err());
+    assert_eq!(moved.len(), n_instances / 2);
+    moved.set_instances(group.instances()).unwrap();
+    for ours in [gpu::MeshGroup::upload(&group, device).unwrap(), moved] {
         assert_eq!((ours.len(), ours.is_empty()), (group.len(), group.is_empty()));
         let hits = ours.first_hits(&there).unwrap();
         let found = hits.read().unwrap();

@@ -104,7 +104,10 @@ fn instances_anywhere<S: Scalar>() {
     for (n, reach) in [(0, 1.0), (1, 2.0), (40, 20.0), (150, 30.0)] {
         let instances: Vec<MeshInstance> =
             (0..n).map(|i| MeshInstance::new(i % 4).transformed(random_transform(&mut random, reach))).collect();
-        let group = MeshGroup::build(meshes.clone(), &instances).unwrap();
+        let mut group = MeshGroup::build(meshes.clone(), &[MeshInstance::new(1)]).unwrap();
+        assert_eq!(group.set_instances(&[MeshInstance::new(4)]).unwrap_err().index(), Some(0));
+        assert_eq!(group.instances(), [MeshInstance::new(1)]);
+        group.set_instances(&instances).unwrap();
         assert_eq!((group.len(), group.is_empty()), (n as usize, n == 0));
         let rays: Vec<Ray<S, 3>> = (0..300).map(|_| random_ray(&mut random, reach)).collect();
         let hits = compare(&group, &rays);

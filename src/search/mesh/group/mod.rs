@@ -86,10 +86,32 @@ impl<S: Scalar> MeshGroup<S> {
         instances: &[MeshInstance],
     ) -> Result<Self> {
         let meshes: Vec<Arc<Mesh<S>>> = meshes.into_iter().map(Into::into).collect();
-        let bounds: Vec<Aabb<S, 3>> = collected(meshes.iter().map(|mesh| mesh.bounds()));
-        let placement = Placement::new(&bounds, instances)?;
-        let tree = Bvh::build(&placement.boxes)?;
+        let (placement, tree) = placed(&meshes, instances)?;
         Ok(Self { meshes, instances: copy_of(instances), placement, tree })
+    }
+
+    /// Replaces the instances, for those that move, and keeps the meshes. Their number may differ.
+    ///
+    /// ```
+    /// use ropewalk::search::{MeshGroup, MeshInstance};
+    /// use ropewalk::{Mesh, Ray};
+    ///
+    /// let leaf = Mesh::build(&[[0.0f32, 0.0, 0.0], [1.0, 0.0, 0.0], [0.0, 1.0, 0.0]], &[[0, 1, 2]])?;
+    /// let mut group = MeshGroup::build([leaf], &[MeshInstance::new(0).moved([0.0, 0.0, 7.0])])?;
+    /// group.set_instances(&[MeshInstance::new(0).moved([0.0, 0.0, 8.0])])?;
+    /// assert_eq!(group.first_hit(&Ray::new([0.25f32, 0.25, 0.0], [0.0, 0.0, 1.0])).unwrap().t, 8.0);
+    /// # Ok::<(), ropewalk::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// Those of [`MeshGroup::build`]. The group is then unchanged.
+    ///
+    /// # Cost
+    /// A tree over the boxes of the instances.
+    pub fn set_instances(&mut self, instances: &[MeshInstance]) -> Result<()> {
+        (self.placement, self.tree) = placed(&self.meshes, instances)?;
+        self.instances = copy_of(instances);
+        Ok(())
     }
 
     /// Returns the meshes.
@@ -141,4 +163,12 @@ impl<S: Scalar> MeshGroup<S> {
     pub fn instance_ray(&self, instance: u32, ray: &Ray<S, 3>) -> Option<Ray<f64, 3>> {
         Some(self.placement.to_mesh.get(instance as usize)?.ray(ray))
     }
+}
+
+/// Places instances of meshes, and builds the tree over their boxes.
+fn placed<S: Scalar>(meshes: &[Arc<Mesh<S>>], instances: &[MeshInstance]) -> Result<(Placement, Bvh<f64, 3>)> {
+    let bounds: Vec<Aabb<S, 3>> = collected(meshes.iter().map(|mesh| mesh.bounds()));
+    let placement = Placement::new(&bounds, instances)?;
+    let tree = Bvh::build(&placement.boxes)?;
+    Ok((placement, tree))
 }

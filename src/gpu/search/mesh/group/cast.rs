@@ -15,7 +15,7 @@ use crate::gpu::errors;
 use crate::gpu::search::hit_lists::HitListsLaunch;
 use crate::gpu::search::mesh::cast_spec::Wanted;
 use crate::gpu::search::mesh::group::instance_walk::{MARK_LONG, WalkSpec, cast_rays};
-use crate::gpu::search::mesh::group::storage::Storage;
+use crate::gpu::search::mesh::group::storage::Placed;
 use crate::gpu::search::mesh::lists::CastOutput;
 use crate::gpu::search::mesh::prepared::PreparedRays;
 use crate::gpu::search::mesh::rays::Rays;
@@ -28,7 +28,7 @@ const THREADS: u32 = 64;
 /// Errors: without CUDA, a walk with more steps than drivers allow.
 pub(super) fn cast<R: Runtime, S: Coordinate>(
     client: &ComputeClient<R>,
-    storage: &Storage<S>,
+    placed: &Placed<S>,
     rays: &Rays<S>,
     prepared: &PreparedRays,
     wanted: Wanted,
@@ -49,9 +49,9 @@ pub(super) fn cast<R: Runtime, S: Coordinate>(
             client,
             grid(n.div_ceil(THREADS as usize)),
             CubeDim::new_1d(THREADS),
-            storage.top.arg(),
-            storage.items.arg(),
-            storage.arg(),
+            placed.top.arg(),
+            placed.items.arg(),
+            placed.arg(),
             rays.arg(),
             prepared.arg(),
             HitListsLaunch::new(found.indices.arg(), found.numbers.arg(), found.offsets.arg()),

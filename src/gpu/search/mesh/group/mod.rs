@@ -1,7 +1,7 @@
 //! Groups of meshes on a device: the GPU counterpart of `search::mesh::group`.
 //!
 //! ```text
-//! meshes, instances -> storage (one array of all trees, instances in the order of a tree over their boxes)
+//! meshes, instances -> storage (Meshes: one array of all trees; Placed: instances in the order of a tree over boxes)
 //! storage, rays -> prepared -> cast (instance_walk) -> hits
 //! ```
 //!
@@ -30,7 +30,7 @@ use crate::gpu::search::mesh::cast_spec::Wanted;
 use crate::gpu::search::mesh::group::cast::cast;
 use crate::gpu::search::mesh::group::hits::HitNumbers;
 use crate::gpu::search::mesh::group::instance_walk::WIDTH;
-use crate::gpu::search::mesh::group::storage::Storage;
+use crate::gpu::search::mesh::group::storage::{Meshes, Placed};
 use crate::gpu::search::mesh::lists::CastOutput;
 use crate::gpu::search::mesh::prepared::PreparedRays;
 use crate::gpu::search::mesh::rays::Rays;
@@ -56,15 +56,13 @@ use crate::search::MeshInstance;
 /// ```
 ///
 /// # Cost
-/// Memory: a copy of the meshes, and some 200 bytes per instance. To move instances, build the group again.
+/// Memory: a copy of the meshes, and some 200 bytes per instance.
 #[derive(Clone, Debug)]
 pub struct MeshGroup<S> {
     device: Device,
-    n: usize,
-    /// The number of triangles of all instances.
-    n_triangles: usize,
+    meshes: Meshes<S>,
     /// `None` if there are no instances.
-    storage: Option<Storage<S>>,
+    placed: Option<Placed<S>>,
 }
 
 impl<S: Coordinate> MeshGroup<S> {
@@ -82,9 +80,24 @@ impl<S: Coordinate> MeshGroup<S> {
         for mesh in meshes {
             check_same(["a mesh", "the group"], [mesh.stored.device, device])?;
         }
-        let storage = on!(device, client => Storage::new(client, meshes, instances))?;
-        let n_triangles = instances.iter().map(|instance| meshes[instance.mesh as usize].len()).sum();
-        Ok(Self { device, n: instances.len(), n_triangles, storage })
+        on!(device, client => {
+            let meshes = Meshes::new(client, meshes)?;
+            let placed = Placed::new(client, &meshes, instances)?;
+            Ok(Self { device, meshes, placed })
+        })
+    }
+
+    /// Replaces the instances, for those that move, and keeps the meshes, as
+    /// [`crate::search::MeshGroup::set_instances`].
+    ///
+    /// # Errors
+    /// Those of [`crate::search::MeshGroup::build`]. The group is then unchanged.
+    ///
+    /// # Cost
+    /// The host builds a tree over the boxes of the instances, which is copied to the device.
+    pub fn set_instances(&mut self, instances: &[MeshInstance]) -> Result<()> {
+        self.placed = on!(self.device, client => Placed::new(client, &self.meshes, instances))?;
+        Ok(())
     }
 
     /// Copies the meshes of a group to a device, and builds the group there.
@@ -99,12 +112,12 @@ impl<S: Coordinate> MeshGroup<S> {
 
     /// Returns the number of instances.
     pub fn len(&self) -> usize {
-        self.n
+        self.placed.as_ref().map_or(0, |placed| placed.n)
     }
 
     /// Returns `true` if there are no instances.
     pub fn is_empty(&self) -> bool {
-        self.n == 0
+        self.placed.is_none()
     }
 
     /// Finds the first hit of each ray, as [`crate::search::MeshGroup::first_hits`].
@@ -201,7 +214,7 @@ impl<S: Coordinate> MeshGroup<S> {
     /// One walk, which ends behind the `k`-th crossing of a ray. Memory: 40 bytes per hit and 4 per ray; while it runs,
     /// 44 `k` and 92 more per ray.
     pub fn k_hits_all(&self, rays: &Rays<S>, k: usize) -> Result<InstanceLists> {
-        let k = k.min(self.n_triangles);
+        let k = k.min(self.placed.as_ref().map_or(0, |placed| placed.n_triangles));
         on!(self.device, client => {
             let places = rays.len() as u128 * k as u128;
             if WIDTH as u128 * places > u128::from(u32::MAX) {
@@ -233,8 +246,8 @@ impl<S: Coordinate> MeshGroup<S> {
         found: &CastOutput,
     ) -> Result<()> {
         check_same(["the rays", "the group"], [rays.device, self.device])?;
-        let Some(storage) = self.storage.as_ref().filter(|_| !rays.is_empty()) else { return Ok(()) };
-        cast(client, storage, rays, &PreparedRays::new(client, &storage.items, rays)?, wanted, k, found)
+        let Some(placed) = self.placed.as_ref().filter(|_| !rays.is_empty()) else { return Ok(()) };
+        cast(client, placed, rays, &PreparedRays::new(client, &placed.items, rays)?, wanted, k, found)
     }
 
     fn lists<R: Runtime>(&self, client: &ComputeClient<R>, found: CastOutput) -> Result<InstanceLists> {

@@ -1,7 +1,7 @@
 //! The trees and instances of a group as kernels read them.
 //!
-//! In: meshes and instances. Out: the trees of all meshes in one array, their corners in another one, and the instances
-//! in the order of the leaves of a tree over their boxes.
+//! In: meshes and instances. Out: the trees of all meshes in one array, their corners in another one ([`Meshes`]), and the
+//! instances in the order of the leaves of a tree over their boxes ([`Placed`]).
 //! Cost: a copy of the meshes, and a tree over the boxes on the host.
 
 use cubecl::prelude::*;
@@ -30,39 +30,33 @@ const NUMBERS: u32 = 16;
 /// The first number after the map.
 const FRAME: u32 = 12;
 
-/// A group with at least one instance on a device.
+/// The meshes of a group on a device.
 #[derive(Clone, Debug)]
-pub(super) struct Storage<S> {
-    /// The tree over the boxes of the instances.
-    pub top: Tree,
-    /// The corners of all meshes, and the constants of the tree over the instances.
-    pub items: Items<S>,
-    /// The trees of all meshes.
+pub(super) struct Meshes<S> {
+    /// The box of each mesh, and its place in the arrays of all meshes.
+    bounds: Vec<Aabb<S, 3>>,
+    places: Vec<Place>,
+    /// The number of triangles.
+    n: usize,
+    /// The trees of all meshes, and the corners of their triangles.
     words: Buffer<u32>,
-    links: Buffer<u32>,
-    numbers: Buffer<f64>,
-    n_instances: usize,
+    exact: Buffer<S>,
 }
 
 /// The place of a mesh in the arrays of all meshes.
+#[derive(Clone, Copy, Debug)]
 struct Place {
     first_node: usize,
     first_triangle_vector: usize,
     first_triangle: usize,
+    n_triangles: usize,
 }
 
-impl<S: Coordinate> Storage<S> {
-    /// Copies meshes and instances; `None` if there are no instances.
-    pub fn new<R: Runtime>(
-        client: &ComputeClient<R>,
-        meshes: &[Mesh<S>],
-        instances: &[MeshInstance],
-    ) -> Result<Option<Self>> {
-        let bounds: Vec<Aabb<S, 3>> = meshes.iter().map(|mesh| mesh.bounds).collect();
-        let Placement { to_mesh, boxes, error } = Placement::new(&bounds, instances)?;
-        if instances.is_empty() {
-            return Ok(None);
-        }
+impl<S: Coordinate> Meshes<S> {
+    /// Copies meshes into common arrays.
+    ///
+    /// Errors: the arrays have more elements than kernels can index, or than a buffer of the device can hold.
+    pub fn new<R: Runtime>(client: &ComputeClient<R>, meshes: &[Mesh<S>]) -> Result<Self> {
         let n: usize = meshes.iter().map(Mesh::len).sum();
         check_size(9 * n)?;
         let (mut places, mut vectors, mut triangles) = (vec![], 0, 0);
@@ -73,6 +67,7 @@ impl<S: Coordinate> Storage<S> {
                 first_node: vectors,
                 first_triangle_vector: vectors + own_triangles as usize,
                 first_triangle: triangles,
+                n_triangles: mesh.len(),
             });
             vectors += own;
             triangles += mesh.len();
@@ -86,6 +81,40 @@ impl<S: Coordinate> Storage<S> {
                 copy(client, &mesh.stored.items.exact, &exact, 9 * place.first_triangle);
             }
         }
+        Ok(Self { bounds: meshes.iter().map(|mesh| mesh.bounds).collect(), places, n, words, exact })
+    }
+}
+
+/// Instances of meshes, at least one, on a device.
+#[derive(Clone, Debug)]
+pub(super) struct Placed<S> {
+    /// The tree over the boxes of the instances.
+    pub top: Tree,
+    /// The corners of all meshes, and the constants of the tree over the instances.
+    pub items: Items<S>,
+    /// The number of triangles of all instances.
+    pub n_triangles: usize,
+    /// The number of instances.
+    pub n: usize,
+    /// The trees of all meshes.
+    words: Buffer<u32>,
+    links: Buffer<u32>,
+    numbers: Buffer<f64>,
+}
+
+impl<S: Coordinate> Placed<S> {
+    /// Places instances; `None` if there are none.
+    ///
+    /// Errors: those of [`Placement::new`].
+    pub fn new<R: Runtime>(
+        client: &ComputeClient<R>,
+        meshes: &Meshes<S>,
+        instances: &[MeshInstance],
+    ) -> Result<Option<Self>> {
+        let Placement { to_mesh, boxes, error } = Placement::new(&meshes.bounds, instances)?;
+        if instances.is_empty() {
+            return Ok(None);
+        }
         let whole = boxes.iter().fold(Aabb::EMPTY, |all, own| all.union(own));
         let frame = Frame::over(&whole);
         let compressed = compress_boxes(instances.len(), &|at| {
@@ -94,10 +123,10 @@ impl<S: Coordinate> Storage<S> {
         let (mut links, mut values) = (vec![], vec![]);
         for &at in &compressed.order {
             let (instance, to_mesh) = (&instances[at as usize], &to_mesh[at as usize]);
-            let (mesh, place) = (&meshes[instance.mesh as usize], &places[instance.mesh as usize]);
-            let firsts = [place.first_node, place.first_triangle_vector, place.first_triangle, mesh.len()];
+            let place = &meshes.places[instance.mesh as usize];
+            let firsts = [place.first_node, place.first_triangle_vector, place.first_triangle, place.n_triangles];
             links.extend([at].into_iter().chain(firsts.map(|first| first as u32)));
-            let own = Frame::over(&mesh.bounds);
+            let own = Frame::over(&meshes.bounds[instance.mesh as usize]);
             values.extend(to_mesh.matrix.as_flattened().iter().chain(&to_mesh.origin).chain(&own.center));
             values.push(own.scale);
         }
@@ -107,20 +136,21 @@ impl<S: Coordinate> Storage<S> {
             top: Tree::new(client, &compressed, &[]),
             items: Items {
                 item: Item::Triangle,
-                n,
-                exact,
+                n: meshes.n,
+                exact: meshes.exact.clone(),
                 radii: Buffer::new(client, 0),
                 numbers: Buffer::from_slice(client, &constants),
             },
-            words,
+            n_triangles: instances.iter().map(|own| meshes.places[own.mesh as usize].n_triangles).sum(),
+            n: instances.len(),
+            words: meshes.words.clone(),
             links: Buffer::from_slice(client, &links),
             numbers: Buffer::from_slice(client, &values),
-            n_instances: instances.len(),
         }))
     }
 
     pub fn arg<R: Runtime>(&self) -> InstancesLaunch<R> {
-        InstancesLaunch::new(self.words.quads(), self.links.arg(), self.numbers.arg(), self.n_instances as u32)
+        InstancesLaunch::new(self.words.quads(), self.links.arg(), self.numbers.arg(), self.n as u32)
     }
 }
 
@@ -151,7 +181,7 @@ fn copy_to<T: Numeric>(from: &Array<T>, to: &mut Array<T>, first: u32, n: u32) {
     }
 }
 
-/// The kernel argument for the trees and instances of a [`Storage`].
+/// The kernel argument for the trees of [`Placed`] instances.
 #[derive(CubeType, CubeLaunch)]
 pub(super) struct Instances {
     /// The trees of all meshes.
