@@ -27,6 +27,6 @@ pub(super) fn changed() -> Error {
 /// The error for a refit to another number of primitives.
 pub(crate) fn refit(len: usize, points: usize) -> Error {
     let sentence =
-        format!("refitting needs the {points} primitives of the tree, got {len}; use `rebuild` for another number");
+        format!("refitting needs the {points} primitives of the tree, got {len}; for another number build a new tree");
     Error::new(ErrorKind::Input, sentence)
 }

@@ -60,7 +60,7 @@
 //! | on the CPU | on a device | what a device lacks |
 //! |---|---|---|
 //! | [`Bvh`](crate::Bvh) | [`Bvh`] of points, [`BoxBvh`] of boxes, with `refit`, `rebuild` and `degradation`; [`TreeView`] and [`Bvh::call`] for user-defined kernels | of boxes: neighbours and pairs within a radius |
-//! | [`ValueBvh`](crate::ValueBvh), [`HitBy`](crate::geometry::HitBy), [`Distance`](crate::geometry::Distance), [`Crossed`](crate::geometry::Crossed) | [`ValueBvh`], [`HitBy`], [`Distance`], [`Crossed`]; user-defined types have a [`Shape`], [`HitTest`], [`DistanceTest`] or [`CrossingTest`] | `refit`; a single `query`, `nearest` or `crossings` |
+//! | [`ValueBvh`](crate::ValueBvh), [`HitBy`](crate::geometry::HitBy), [`Distance`](crate::geometry::Distance), [`Crossed`](crate::geometry::Crossed) | [`ValueBvh`], [`HitBy`], [`Distance`], [`Crossed`]; user-defined types have a [`Shape`], [`HitTest`], [`DistanceTest`] or [`CrossingTest`] | a single `query`, `nearest` or `crossings` |
 //! | `query_all`, `count_all`, [`Query`](crate::geometry::Query) | the same names for any shape; user-defined queries have a [`BoxTest`]; [`Csr`], [`DeviceVec`] | a single `query` |
 //! | `map_hits` | the same name: a [`HitMapper`] emits values | closures |
 //! | `crossings_all`, `k_crossings_all` | the same names, and [`Crossings::map`] with a [`CrossingMapper`] | |

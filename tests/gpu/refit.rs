@@ -1,9 +1,12 @@
 //! Refitted trees on a device, compared with those of the CPU, and user-defined kernels that walk a tree.
 
 use common::random::Random;
+use ropewalk::geometry::Triangle;
 use ropewalk::gpu::cubecl::{self, prelude::*};
 use ropewalk::gpu::{self, BoxBvh, Coordinate, Device, DeviceVec, KernelCall, Points, TreeArg, TreeView};
-use ropewalk::{Aabb, Bvh, Result, Sphere};
+use ropewalk::{Aabb, Bvh, ErrorKind, Ray, Result, Sphere, ValueBvh};
+
+use crate::values::Places;
 
 fn device() -> Device {
     Device::first().expect("a device; for software Vulkan install mesa-vulkan-drivers")
@@ -83,11 +86,46 @@ fn moved_primitives() {
     }
 }
 
+/// Triangles that move, and their hits, crossings and nearest neighbours after each move.
+#[test]
+fn moved_values() {
+    let mut random = Random::new(12);
+    let mut places = Places { random: &mut random, grid: 0.5 };
+    let mut triangles = || -> Vec<Triangle<f32, 3>> { (0..300).map(|_| places.triangle()).collect() };
+    let (first, second) = (triangles(), triangles());
+    let spheres: Vec<Sphere<f32, 3>> = (0..40).map(|_| places.sphere()).collect();
+    let rays: Vec<Ray<f32, 3>> = (0..40).map(|_| places.ray()).collect();
+    let points: Vec<[f32; 3]> = (0..40).map(|_| places.point()).collect();
+    let mut theirs = ValueBvh::build(first.clone()).unwrap();
+    let mut ours = gpu::ValueBvh::build(first.clone(), device()).unwrap();
+    let compare = |ours: &gpu::ValueBvh<_, f32, 3>, theirs: &ValueBvh<_, f32, 3>| {
+        assert_eq!(ours.values(), theirs.values());
+        assert_eq!(ours.boxes().read().unwrap().nodes(), theirs.bvh().nodes());
+        assert_eq!(ours.query_all(&spheres).unwrap().read().unwrap(), theirs.query_all(&spheres));
+        assert_eq!(ours.crossings_all(&rays).unwrap().read().unwrap(), theirs.crossings_all(&rays));
+        assert_eq!(ours.nearest_all(&points, 5).unwrap().read().unwrap(), theirs.nearest_all(&points, 5));
+    };
+    compare(&ours, &theirs);
+    for (moved, before) in [(&second, &first), (&first, &second)] {
+        assert_eq!(&ours.refit(moved.clone()).unwrap(), before);
+        theirs.refit(moved.clone()).unwrap();
+        compare(&ours, &theirs);
+    }
+
+    let error = ours.refit(second[..7].to_vec()).unwrap_err();
+    let sentence = "refitting needs the 300 primitives of the tree, got 7; for another number build a new tree";
+    assert_eq!(error.to_string(), sentence);
+    let mut broken = second.clone();
+    broken[5].vertices[1][0] = f32::NAN;
+    assert_eq!(ours.refit(broken).unwrap_err().kind(), ErrorKind::NotFinite);
+    compare(&ours, &theirs);
+}
+
 #[test]
 fn points_that_do_not_fit() {
     let mut tree = gpu::Bvh::build(&[[0.0f32, 0.0], [1.0, 0.0]], device()).unwrap();
     let error = tree.refit(&Points::new(&[[0.0f32, 0.0]], device()).unwrap()).unwrap_err();
-    let sentence = "refitting needs the 2 primitives of the tree, got 1; use `rebuild` for another number";
+    let sentence = "refitting needs the 2 primitives of the tree, got 1; for another number build a new tree";
     assert_eq!(error.to_string(), sentence);
     let periodic = Points::new_periodic(&[[0.0f32, 0.0], [1.0, 0.0]], 2.0, device()).unwrap();
     let error = tree.refit(&periodic).unwrap_err();

@@ -9,7 +9,7 @@ use std::sync::OnceLock;
 
 use cubecl::prelude::{ComputeClient, Runtime};
 
-use crate::bvh::copied;
+use crate::bvh::{copied, errors as tree_errors};
 use crate::error::Result;
 use crate::geometry::{Aabb, Bounded};
 use crate::gpu::buffer::{Buffer, end_phase};
@@ -72,17 +72,40 @@ impl<T: Shape<S, D>, S: Coordinate, const D: usize> ValueBvh<T, S, D> {
         let boxes = BoxBvh::build(&values, device)?;
         on!(device, client => {
             check_quotients(client, device)?;
-            // A row has at least one number.
-            let width = T::NUMBERS.max(1);
-            check_rows(client, values.len(), width)?;
-            let HostRows { rows, extra } = HostRows::new(values.len(), width, &|at, row, extra| {
-                values[at].write(&mut row[..T::NUMBERS], extra);
-            });
-            check_rows(client, extra.len(), 1)?;
-            let rows = DeviceVec::new(&rows, device)?.values;
-            let rows = gather(client, &rows, &boxes.order, width, Layout::Rows);
-            let stored = StoredRows { rows, extra: Buffer::from_slice(client, &extra), width, kind: T::KIND };
+            let stored = stored_rows(client, device, &values, &boxes.order)?;
             Ok(Self { values, boxes, stored, wide: OnceLock::new() })
+        })
+    }
+
+    /// Replaces the values by values that have moved, [refits](BoxBvh::refit) the tree, and returns the old values, as
+    /// [`crate::ValueBvh::refit`]. The new values are copied to the device.
+    ///
+    /// [`BoxBvh::degradation`] of [`ValueBvh::boxes`] shows when to build a new tree.
+    ///
+    /// ```no_run
+    /// use ropewalk::gpu::{Device, ValueBvh};
+    ///
+    /// let mut bvh = ValueBvh::build(vec![[0.0f32], [5.0]], Device::first()?)?;
+    /// let old = bvh.refit(vec![[4.0], [5.0]])?;
+    /// assert_eq!((bvh.nearest_all(&[[3.0f32]], 1)?.read()?.of(0)[0].index, old), (0, vec![[0.0], [5.0]]));
+    /// # Ok::<(), ropewalk::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// - The number of values differs from that of the tree.
+    /// - Those of [`ValueBvh::build`].
+    ///
+    /// The tree is then unchanged.
+    pub fn refit(&mut self, values: Vec<T>) -> Result<Vec<T>> {
+        if values.len() != self.len() {
+            return Err(tree_errors::refit(values.len(), self.len()));
+        }
+        let device = self.device();
+        on!(device, client => {
+            let stored = stored_rows(client, device, &values, &self.boxes.order)?;
+            self.boxes.refit(&values)?;
+            (self.stored, self.wide) = (stored, OnceLock::new());
+            Ok(std::mem::replace(&mut self.values, values))
         })
     }
 
@@ -215,4 +238,25 @@ impl<T: Distance<S, D>, S: Coordinate, const D: usize> ValueBvh<T, S, D> {
             Ok(found)
         })
     }
+}
+
+/// Copies the numbers of values to the device, in the order of the tree.
+///
+/// Errors: more numbers than kernels can index, or than a buffer of the device can hold.
+fn stored_rows<R: Runtime, T: Shape<S, D>, S: Coordinate, const D: usize>(
+    client: &ComputeClient<R>,
+    device: Device,
+    values: &[T],
+    order: &Buffer<u32>,
+) -> Result<StoredRows> {
+    // A row has at least one number.
+    let width = T::NUMBERS.max(1);
+    check_rows(client, values.len(), width)?;
+    let HostRows { rows, extra } = HostRows::new(values.len(), width, &|at, row, extra| {
+        values[at].write(&mut row[..T::NUMBERS], extra);
+    });
+    check_rows(client, extra.len(), 1)?;
+    let rows = DeviceVec::new(&rows, device)?.values;
+    let rows = gather(client, &rows, order, width, Layout::Rows);
+    Ok(StoredRows { rows, extra: Buffer::from_slice(client, &extra), width, kind: T::KIND })
 }
