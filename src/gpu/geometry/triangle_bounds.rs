@@ -17,6 +17,34 @@ const WIDE: f32 = 1e-4;
 /// More than the rounding errors of the bounds, relative to the distance of the farthest corner.
 const ERROR: f32 = 8e-6;
 
+/// Triangles in `f32`, [`vectors`] each: the three corners, and 1 if a triangle has bounds.
+pub(in crate::gpu) type NearTriangles = Array<Vector<f32, Const<4>>>;
+
+/// Returns the number of vectors of a triangle of `d` dimensions in [`NearTriangles`].
+pub(in crate::gpu) fn vectors(d: usize) -> usize {
+    (3 * d + 1).div_ceil(4)
+}
+
+/// Writes [`NearTriangles`] for `n` rows of `width` numbers, whose corners are numbers of `f32`.
+#[cube(launch)]
+pub(in crate::gpu) fn write_near_triangles(
+    rows: &Array<f64>,
+    triangles: &mut Array<f32>,
+    n: u32,
+    #[comptime] width: usize,
+    #[comptime] d: usize,
+) {
+    if (ABSOLUTE_POS as u32) < n {
+        let (from, to) = (ABSOLUTE_POS * width, ABSOLUTE_POS * comptime!(4 * vectors(d)));
+        let (e, f) = (side(rows, from + 2, 1usize, d), side(rows, from + 2, 2usize, d));
+        #[unroll]
+        for k in 0..comptime!(3 * d) {
+            triangles[to + k] = f32::cast_from(rows[from + 2 + k]);
+        }
+        triangles[to + comptime!(3 * d)] = f32::cast_from(u32::cast_from(is_wide(&e, &f, d)));
+    }
+}
+
 /// Returns a lower and an upper bound of the distance from a point to the triangle whose corners begin at `rows[at]`: 0
 /// and the largest number if none are known.
 #[cube]
@@ -33,18 +61,62 @@ pub(in crate::gpu) fn triangle_bounds(
         b[k] = f32::cast_from(rows[at + d + k] - point[k]);
         c[k] = f32::cast_from(rows[at + 2 * d + k] - point[k]);
     }
-    let (mut e, mut f) = (Array::<f32>::new(d), Array::<f32>::new(d));
+    let (e, f) = (side(rows, at, 1usize, d), side(rows, at, 2usize, d));
+    bounds_of(&a, &b, &c, is_wide(&e, &f, d), d)
+}
+
+/// Returns the bounds of [`triangle_bounds`] for a triangle and a point in `f32`.
+#[cube]
+pub(in crate::gpu) fn near_triangle_bounds(
+    triangles: &NearTriangles,
+    at: u32,
+    point: &Array<f32>,
+    #[comptime] d: usize,
+) -> (f32, f32) {
+    let mut numbers = Array::<f32>::new(comptime!(4 * vectors(d)));
+    #[unroll]
+    for part in 0..comptime!(vectors(d)) {
+        let four = triangles[at as usize * comptime!(vectors(d)) + part];
+        #[unroll]
+        for k in 0..4usize {
+            numbers[comptime!(4 * part + k)] = four[k];
+        }
+    }
+    let (mut a, mut b, mut c) = (Array::<f32>::new(d), Array::<f32>::new(d), Array::<f32>::new(d));
     #[unroll]
     for k in 0..d {
-        e[k] = f32::cast_from(rows[at + d + k] - rows[at + k]);
-        f[k] = f32::cast_from(rows[at + 2 * d + k] - rows[at + k]);
+        a[k] = numbers[k] - point[k];
+        b[k] = numbers[comptime!(d + k)] - point[k];
+        c[k] = numbers[comptime!(2 * d + k)] - point[k];
     }
-    let (ee, ef, ff) = (dot(&e, &e, d), dot(&e, &f, d), dot(&f, &f, d));
+    bounds_of(&a, &b, &c, numbers[comptime!(3 * d)] > f32::new(0.0), d)
+}
+
+/// Returns the side from the first corner to another one.
+#[cube]
+fn side(rows: &Array<f64>, at: usize, #[comptime] corner: usize, #[comptime] d: usize) -> Array<f32> {
+    let mut side = Array::<f32>::new(d);
+    #[unroll]
+    for k in 0..d {
+        side[k] = f32::cast_from(rows[at + comptime!(corner * d + k)] - rows[at + k]);
+    }
+    side
+}
+
+/// Returns `true` if the triangle of two sides is not narrow.
+#[cube]
+fn is_wide(e: &Array<f32>, f: &Array<f32>, #[comptime] d: usize) -> bool {
+    let (ee, ef, ff) = (dot(e, e, d), dot(e, f, d), dot(f, f, d));
     let side = max(ee, ff);
-    let is_wide = ee * ff - ef * ef > f32::new(WIDE) * side * side;
+    ee * ff - ef * ef > f32::new(WIDE) * side * side
+}
+
+/// Returns the bounds for a triangle whose corners are relative to the point.
+#[cube]
+fn bounds_of(a: &Array<f32>, b: &Array<f32>, c: &Array<f32>, is_wide: bool, #[comptime] d: usize) -> (f32, f32) {
     let (zero, one) = (f32::new(0.0), f32::new(1.0));
-    let (aa, bb, cc) = (dot(&a, &a, d), dot(&b, &b, d), dot(&c, &c, d));
-    let (ab, bc, ca) = (dot(&a, &b, d), dot(&b, &c, d), dot(&c, &a, d));
+    let (aa, bb, cc) = (dot(a, a, d), dot(b, b, d), dot(c, c, d));
+    let (ab, bc, ca) = (dot(a, b, d), dot(b, c, d), dot(c, a, d));
     let far = max(aa, max(bb, cc)).sqrt();
     // The weights of the closest points of the three sides.
     let on_ab = part(aa - ab, aa + bb - ab - ab);
@@ -75,7 +147,7 @@ pub(in crate::gpu) fn triangle_bounds(
         closest[k] = weights[0] * a[k] + weights[1] * b[k] + weights[2] * c[k];
     }
     let distance = dot(&closest, &closest, d).sqrt();
-    let least = min(dot(&closest, &a, d), min(dot(&closest, &b, d), dot(&closest, &c, d)));
+    let least = min(dot(&closest, a, d), min(dot(&closest, b, d), dot(&closest, c, d)));
     let error = far * f32::new(ERROR);
     // Next to the triangle, the direction has no digits.
     let is_known = is_wide && far >= f32::new(NEAREST) && far <= f32::new(FARTHEST);

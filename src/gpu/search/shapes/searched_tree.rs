@@ -44,6 +44,8 @@ pub(in crate::gpu) struct StoredRows {
     pub rows: Buffer<f64>,
     /// The numbers that do not fit into rows.
     pub extra: Buffer<f64>,
+    /// The corners of triangles of `f32` (`geometry::triangle_bounds`); empty for other values.
+    pub near_triangles: Buffer<f32>,
     /// The number of numbers of a value.
     pub width: usize,
     pub kind: ShapeKind,

@@ -7,16 +7,17 @@
 
 use std::sync::OnceLock;
 
-use cubecl::prelude::{ComputeClient, Runtime};
+use cubecl::prelude::{ComputeClient, CubeDim, Runtime};
 
 use crate::bvh::{copied, errors as tree_errors};
 use crate::error::Result;
 use crate::geometry::{Aabb, Bounded};
-use crate::gpu::buffer::{Buffer, end_phase};
+use crate::gpu::buffer::{Buffer, THREADS_PER_BLOCK, blocks_for, end_phase};
 use crate::gpu::bvh::{BoxBvh, Coordinate};
 use crate::gpu::csr::Csr;
 use crate::gpu::device::{Device, on};
 use crate::gpu::device_vec::DeviceVec;
+use crate::gpu::geometry::triangle_bounds::{vectors, write_near_triangles};
 use crate::gpu::primitives::gather::{Layout, gather};
 use crate::gpu::primitives::rounding::check_quotients;
 use crate::gpu::search::mesh::wide_boxes::WideBoxes;
@@ -25,7 +26,7 @@ use crate::gpu::search::shapes::nearest::Wanted;
 use crate::gpu::search::shapes::query::Query;
 use crate::gpu::search::shapes::rows::{HostRows, check_rows};
 use crate::gpu::search::shapes::searched_tree::{SearchedTree, StoredRows};
-use crate::gpu::search::shapes::shape::{Distance, HitBy, Shape};
+use crate::gpu::search::shapes::shape::{Distance, HitBy, Shape, ShapeKind};
 use crate::search::nearest::Nearest;
 
 /// A tree on a device that owns its primitives and tests the shapes themselves: the GPU counterpart of
@@ -51,7 +52,8 @@ use crate::search::nearest::Nearest;
 /// ```
 ///
 /// # Cost
-/// Memory: that of a [`BoxBvh`], and 8 bytes for each number of a value: 11 numbers for a triangle in space.
+/// Memory: that of a [`BoxBvh`], and 8 bytes for each number of a value: 11 numbers for a triangle in space. A triangle of
+/// `f32` in space takes 48 bytes more.
 #[derive(Clone)]
 pub struct ValueBvh<T, S, const D: usize> {
     values: Vec<T>,
@@ -258,5 +260,33 @@ fn stored_rows<R: Runtime, T: Shape<S, D>, S: Coordinate, const D: usize>(
     check_rows(client, extra.len(), 1)?;
     let rows = DeviceVec::new(&rows, device)?.values;
     let rows = gather(client, &rows, order, width, Layout::Rows);
-    Ok(StoredRows { rows, extra: Buffer::from_slice(client, &extra), width, kind: T::KIND })
+    let near_triangles = near_triangles::<_, T, S, D>(client, &rows, values.len())?;
+    Ok(StoredRows { rows, extra: Buffer::from_slice(client, &extra), near_triangles, width, kind: T::KIND })
+}
+
+/// Returns the corners of `n` rows in `f32`, if these are triangles of `f32`.
+///
+/// Errors: more numbers than kernels can index, or than a buffer of the device can hold.
+fn near_triangles<R: Runtime, T: Shape<S, D>, S: Coordinate, const D: usize>(
+    client: &ComputeClient<R>,
+    rows: &Buffer<f64>,
+    n: usize,
+) -> Result<Buffer<f32>> {
+    if T::KIND != ShapeKind::Triangle || !S::IS_F32 || n == 0 {
+        return Ok(Buffer::new(client, 0));
+    }
+    let width = 4 * vectors(D);
+    check_rows(client, n, width)?;
+    let triangles = Buffer::new(client, width * n);
+    write_near_triangles::launch(
+        client,
+        blocks_for(n),
+        CubeDim::new_1d(THREADS_PER_BLOCK),
+        rows.arg(),
+        triangles.arg(),
+        n as u32,
+        T::NUMBERS,
+        D,
+    );
+    Ok(triangles)
 }

@@ -28,6 +28,8 @@ pub(super) struct NearestSpec {
     pub stored: usize,
     /// `true` if stored shapes are triangles.
     pub are_triangles: bool,
+    /// `true` if bounds of distances in `f32` select the triangles that are tested.
+    pub are_bounded: bool,
     /// The type of the test of shapes. Cached kernels are identified by type names, and two types may have the same name.
     pub test: TypeId,
     /// `true` if only the queries of heavy groups walk.
@@ -42,7 +44,7 @@ const LESS: f32 = 1.0 - 16.0 * f32::EPSILON;
 
 impl NearestSpec {
     /// Returns `true` if boxes are tested in `f32` first: [`LESS`] holds, and squares of differences do not cancel.
-    fn is_filtered(self) -> bool {
+    pub fn is_filtered(self) -> bool {
         self.is_f32 && !self.periodic && self.d <= 10
     }
 }
@@ -98,6 +100,17 @@ pub(super) fn own_box<F: Float>(asked: &NearestQueries, query: u32, #[comptime] 
     OwnBox::<F> { exact, near }
 }
 
+/// Returns the lower corner of a box in `f32`, which is the query if that is a point.
+#[cube]
+pub(super) fn near_point<F: Float>(own: &OwnBox<F>, #[comptime] d: usize) -> Array<f32> {
+    let mut point = Array::<f32>::new(d);
+    #[unroll]
+    for k in 0..d {
+        point[k] = f32::cast_from(own.near[k]);
+    }
+    point
+}
+
 /// The nearest boxes so far, nearest first. Free places hold the squared radius, so that any box within it is nearer.
 #[derive(CubeType)]
 pub(super) struct NearestHeap {
@@ -113,6 +126,27 @@ pub(super) struct NearestHeap {
     excluded: u32,
 }
 
+/// Returns the number of places of a search that a query does not use, of those before `last_place` in rows of `width`.
+#[cube]
+pub(super) fn unused_places(
+    asked: &NearestQueries,
+    query: u32,
+    width: u32,
+    last_place: u32,
+    #[comptime] spec: NearestSpec,
+) -> u32 {
+    let k = comptime!(spec.k as u32);
+    let at = query as usize * comptime!(4 + 2 * spec.d) + comptime!(2 + 2 * spec.d);
+    let wanted = min(u32::cast_from(min(asked.rows[at], f64::cast_from(width))), last_place);
+    min(last_place - wanted, k)
+}
+
+/// Returns the index of the primitive that is excluded for a query, or [`u32::MAX`].
+#[cube]
+pub(super) fn excluded(asked: &NearestQueries, query: u32, #[comptime] spec: NearestSpec) -> u32 {
+    u32::cast_from(asked.rows[query as usize * comptime!(4 + 2 * spec.d) + comptime!(3 + 2 * spec.d)])
+}
+
 /// Creates the heap of a query.
 #[cube]
 pub(super) fn new_heap(
@@ -126,9 +160,7 @@ pub(super) fn new_heap(
     let limits = first + comptime!(1 + 2 * spec.d);
     let row = asked.queries[query as usize] as usize * found.width as usize + found.from as usize;
     let mut radius2 = select(asked.rows[first] > f64::new(0.0), asked.rows[limits], f64::new(-1.0));
-    let wanted = u32::cast_from(min(asked.rows[limits + 1], f64::cast_from(found.width)));
-    let last_place = found.from + comptime!(k as u32);
-    let unused = select(wanted >= last_place, 0u32, min(last_place - wanted, comptime!(k as u32)));
+    let unused = unused_places(asked, query, found.width, found.from + comptime!(k as u32), spec);
     let mut last2 = f64::new(-1.0);
     let mut last_of = 0u32.runtime();
     if comptime!(!spec.is_first) {
@@ -137,7 +169,7 @@ pub(super) fn new_heap(
         // If the previous search left a free place, no neighbours remain.
         radius2 = select(last_of == u32::MAX, f64::new(-1.0), radius2);
     }
-    let excluded = u32::cast_from(asked.rows[limits + 2]);
+    let excluded = excluded(asked, query, spec);
     let (distances2, indices) = (Array::<f64>::new(k), Array::<u32>::new(k));
     let mut heap = NearestHeap { distances2, indices, row, unused, last2, last_of, excluded };
     #[unroll]
@@ -152,6 +184,11 @@ pub(super) fn new_heap(
 
 #[cube]
 impl NearestHeap {
+    /// Returns the squared distance of the last neighbour so far, or the squared radius if there are fewer.
+    pub fn last(&self, #[comptime] spec: NearestSpec) -> f64 {
+        self.distances2[comptime!(spec.k - 1)]
+    }
+
     /// Inserts a primitive if it is near enough and not excluded. One with a negative distance or NaN is not.
     pub fn push(&mut self, d2: f64, index: u32, #[comptime] spec: NearestSpec) {
         let k = comptime!(spec.k);
@@ -185,6 +222,16 @@ impl NearestHeap {
     }
 }
 
+/// A lower bound in `f32` of the squared distance of a query and a box, for options whose boxes are
+/// [filtered](NearestSpec::is_filtered).
+#[cube]
+pub(super) fn near_distance2<F: Float>(tree: &Tree<F>, corners: &Array<F>, own: &OwnBox<F>, #[comptime] d: usize) -> F {
+    let distance2 = boxes_distance2::<F>(&own.near, corners, &tree.sides, d, false);
+    // Smaller squares may have lost all their digits, larger ones may have overflowed.
+    let kept = distance2.min(F::new(LARGEST_SQUARE));
+    select(kept < F::new(SMALLEST_SQUARE), F::new(0.0), kept * F::new(LESS))
+}
+
 /// A lower bound of the squared distance of a query and a box, which is at most that of the boxes inside. In open space
 /// it is computed in `f32` if coordinates are.
 #[cube]
@@ -198,10 +245,7 @@ pub(super) fn lower_distance2<F: Float>(
     if comptime!(!spec.is_filtered()) {
         exact_boxes_distance2::<F>(&own.exact, corners, &tree.exact_sides, d, comptime!(spec.periodic))
     } else {
-        let distance2 = boxes_distance2::<F>(&own.near, corners, &tree.sides, d, false);
-        // Smaller squares may have lost all their digits, larger ones may have overflowed.
-        let kept = distance2.min(F::new(LARGEST_SQUARE));
-        f64::cast_from(select(kept < F::new(SMALLEST_SQUARE), F::new(0.0), kept)) * f64::new(LESS)
+        f64::cast_from(near_distance2::<F>(tree, corners, own, d))
     }
 }
 
@@ -222,7 +266,7 @@ pub(super) fn exact_distance2<F: Float, T: DistanceTest>(
     let mut d2 = select(to_box <= most, to_box, f64::new(-1.0));
     if comptime!(spec.stored > 0) {
         let mut is_near = to_box <= most;
-        if comptime!(spec.are_triangles) {
+        if comptime!(spec.are_triangles && !spec.are_bounded) {
             if is_near {
                 let from = at as usize * comptime!(spec.stored) + 2;
                 let lower = f64::cast_from(triangle_bounds(&stored.rows, from, &own.exact, d).0);

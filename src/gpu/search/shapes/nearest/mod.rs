@@ -8,7 +8,9 @@
 //! Cost: O(k + depth) leaves for each query if boxes are small; more if many boxes contain it, all of them at distance
 //! zero.
 
+mod candidates;
 mod heap;
+mod pairs;
 mod sweep;
 mod walk;
 
@@ -106,6 +108,8 @@ impl<S: Coordinate, const D: usize> SearchedTree<'_, S, D> {
         let (rows, extra) = stored.map_or((&sorted.extra, &sorted.extra), |stored| (&stored.rows, &stored.extra));
         let n = boxes.len();
         let arg = || ShapeRowsLaunch::new(rows.arg(), extra.arg());
+        let unread = Buffer::new(client, 0);
+        let triangles = || stored.map_or(&unread, |stored| &stored.near_triangles).quads();
         let asked = || {
             let end = self.nodes.end() as u32;
             NearestQueriesLaunch::new(sorted.rows.arg(), sorted.order.arg(), self.order.arg(), n as u32, end)
@@ -123,8 +127,13 @@ impl<S: Coordinate, const D: usize> SearchedTree<'_, S, D> {
                 are_points: self.are_points,
                 stored: stored.map_or(0, |stored| stored.width),
                 are_triangles: stored.is_some_and(|stored| stored.kind == ShapeKind::Triangle),
+                are_bounded: false,
                 test: TypeId::of::<T>(),
                 only_heavy: false,
+            };
+            let in_groups = NearestSpec {
+                are_bounded: spec.are_triangles && spec.is_filtered() && spec.k <= candidates::MOST,
+                ..spec
             };
             let dim = CubeDim::new_1d(THREADS_PER_BLOCK);
             // Later parts of long rows have no bound until they are searched.
@@ -137,10 +146,11 @@ impl<S: Coordinate, const D: usize> SearchedTree<'_, S, D> {
                     dim,
                     tree,
                     arg(),
+                    triangles(),
                     asked(),
                     found_rows(),
                     bound,
-                    spec,
+                    in_groups,
                 );
                 bounds
             });
@@ -155,10 +165,11 @@ impl<S: Coordinate, const D: usize> SearchedTree<'_, S, D> {
                     self.arg(client),
                     RowGroupsLaunch::new(listed.groups(), listed.runs()),
                     arg(),
+                    triangles(),
                     asked(),
                     bounds.arg(),
                     found_rows(),
-                    spec,
+                    in_groups,
                     warp,
                 );
                 listed

@@ -2,23 +2,29 @@
 //!
 //! In: queries, upper bounds of the distances of their last neighbours, and runs of primitives near each group of them.
 //! Out: the nearest primitives of each query. A warp takes 32 primitives of a run at a time, keeps those near the boxes
-//! around its queries (`waiting`), and compares 32 of these with all queries. Threads then share the distances that are
-//! to be computed.
+//! around its queries (`waiting`), and compares 32 of these with all queries. The threads then share the distances that
+//! are to be computed (`pairs`).
+//! Triangles of `f32` are compared by bounds of their distances first (`candidates`). A group whose queries have more
+//! triangles at nearly the same distance than places walks one by one.
 
 use cubecl::prelude::*;
 
 use crate::gpu::bvh::traverse::query_boxes::load_boxes;
 use crate::gpu::bvh::traverse::runs::{RUNS, limits_of};
 use crate::gpu::bvh::traverse::spec::Tree;
+use crate::gpu::geometry::triangle_bounds::{NearTriangles, near_triangle_bounds};
 use crate::gpu::primitives::bits::Bits;
-use crate::gpu::primitives::warp::{WIDTH, Warp, sync_warp, warp_inclusive_sum, warp_shuffle};
+use crate::gpu::primitives::warp::{WIDTH, Warp, sync_warp, warp_ballot};
+use crate::gpu::search::shapes::nearest::candidates::{Candidates, new_candidates, places, square_above};
 use crate::gpu::search::shapes::nearest::heap::{
-    FoundRows, NearestHeap, NearestQueries, NearestSpec, OwnBox, exact_distance2, lower_distance2, new_heap, own_box,
+    FoundRows, NearestHeap, NearestQueries, NearestSpec, OwnBox, exact_distance2, lower_distance2, near_distance2,
+    new_heap, own_box,
 };
+use crate::gpu::search::shapes::nearest::pairs::{Pairs, new_pairs};
 use crate::gpu::search::shapes::row_walk::ShapeRows;
 use crate::gpu::search::shapes::sweep::{RowGroups, sweep_threads};
 use crate::gpu::search::shapes::tests::DistanceTest;
-use crate::gpu::search::shapes::waiting::{Waiting, new_waiting};
+use crate::gpu::search::shapes::waiting::{Waiting, new_waiting, stored_corners};
 
 /// The query of a thread.
 #[derive(CubeType)]
@@ -29,15 +35,17 @@ struct Own<F: Float> {
     bound: f64,
 }
 
-/// The shared memory of a block.
+/// What the threads of a warp share: a number of each thread, unless it says otherwise.
 #[derive(CubeType)]
 struct Shared {
-    /// Queries and waiting primitives to be compared, with places for each pair of a warp.
-    pairs: SharedMemory<u32>,
-    /// The squared distances of 32 of these pairs.
+    /// The squared distances of pairs, or the lower and upper bounds of distances.
     distances2: SharedMemory<f64>,
+    lower: SharedMemory<f32>,
+    upper: SharedMemory<f32>,
     /// The squared distance up to which each query's neighbours are.
-    limits: SharedMemory<f64>,
+    limits2: SharedMemory<f64>,
+    /// The queries as points, axis by axis.
+    points: SharedMemory<f32>,
 }
 
 /// Finds the nearest primitives of each query, without those of heavy groups.
@@ -45,8 +53,9 @@ struct Shared {
 #[allow(clippy::too_many_arguments)]
 pub(super) fn sweep_nearest<F: Float, T: DistanceTest>(
     tree: &Tree<F>,
-    near: &RowGroups<F>,
+    near: &mut RowGroups<F>,
     stored: &ShapeRows,
+    triangles: &NearTriangles,
     asked: &NearestQueries,
     bounds: &Array<f64>,
     found: &mut FoundRows,
@@ -54,108 +63,228 @@ pub(super) fn sweep_nearest<F: Float, T: DistanceTest>(
     #[comptime] warp: Warp,
 ) {
     let unit = ABSOLUTE_POS as u32;
-    let d = comptime!(spec.d);
+    let (d, are_bounded) = comptime!((spec.d, spec.are_bounded));
     // All threads of a warp must take part in votes, so surplus threads repeat the last query.
     let (query, is_query) = (min(unit, asked.n - 1), unit < asked.n);
     let group = query / WIDTH;
-    let units = comptime!(warp.units(sweep_threads(spec.d)));
+    let units = comptime!(warp.units(sweep_threads(spec.d)) as usize);
     let bound = select(is_query, bounds[query as usize], f64::new(-1.0));
     let own = Own::<F> { around: own_box::<F>(asked, query, d), query, bound };
     let mut heap = new_heap(asked, found, query, spec);
+    let mut candidates = new_candidates(asked, query, bound, spec);
     let boxes = load_boxes::<F>(&near.groups.boxes, group, d, comptime!(spec.periodic));
     let limits = limits_of::<F>(&near.groups, group, true);
-    let mut waiting = new_waiting::<F>(d, comptime!(spec.are_points), units, warp);
+    let mut waiting = new_waiting::<F>(d, comptime!(spec.are_points), comptime!(units as u32), warp);
+    let mut pairs = new_pairs(comptime!(units as u32), warp);
     let mut shared = Shared {
-        pairs: SharedMemory::<u32>::new(comptime!((units * WIDTH) as usize)),
-        distances2: SharedMemory::<f64>::new(comptime!(units as usize)),
-        limits: SharedMemory::<f64>::new(comptime!(units as usize)),
+        distances2: SharedMemory::<f64>::new(units),
+        lower: SharedMemory::<f32>::new(comptime!(if are_bounded { units } else { 1 })),
+        upper: SharedMemory::<f32>::new(comptime!(if are_bounded { units } else { 1 })),
+        limits2: SharedMemory::<f64>::new(units),
+        points: SharedMemory::<f32>::new(comptime!(if are_bounded { d * units } else { 1 })),
     };
+    if comptime!(are_bounded) {
+        #[unroll]
+        for k in 0..d {
+            shared.points[comptime!(k * units) + UNIT_POS as usize] = f32::cast_from(own.around.near[k]);
+        }
+    }
     if !near.runs.is_heavy(group) {
         // Surplus warps have no group.
         let count = select(unit / WIDTH == group, near.runs.count(group), 0u32);
         let mut run = 0u32.runtime();
-        while run < count {
-            let range = near.runs.ranges[(group * RUNS + run) as usize];
-            let (mut first, behind) = (range[0], range[1]);
+        // After the last run, a round compares what waits.
+        while run <= count {
+            let is_end = run == count;
+            let range = near.runs.ranges[(group * RUNS + min(run, RUNS - 1)) as usize];
+            let mut first = select(is_end, 0u32, range[0]);
+            let behind = select(is_end, 1u32, range[1]);
             while first < behind {
-                waiting.enqueue(tree, &boxes, &limits, first, behind);
-                if waiting.is_full() {
-                    compare::<F, T>(&mut heap, tree, stored, asked, &own, &waiting, &mut shared, spec, warp);
+                if !is_end {
+                    waiting.enqueue(tree, &boxes, &limits, first, behind);
+                }
+                if waiting.is_full() || is_end {
+                    let mut left = Bits::new(0u32.runtime());
+                    if comptime!(are_bounded) {
+                        left.set(near_bits::<F>(&candidates, tree, &own, &waiting, spec));
+                    } else {
+                        left.set(bits_within::<F>(&heap, tree, &own, &waiting, spec));
+                    }
+                    let mut votes = warp_ballot(left.any(), warp);
+                    let mut goes_on = votes != 0 || (is_end && pairs.any());
+                    while goes_on {
+                        let mut position = 0u32.runtime();
+                        if left.any() {
+                            position = waiting.position(left.pop());
+                        }
+                        pairs.add(votes, position);
+                        votes = warp_ballot(left.any(), warp);
+                        if pairs.is_full() || (is_end && votes == 0) {
+                            if comptime!(are_bounded) {
+                                push_bounds(
+                                    &mut candidates,
+                                    triangles,
+                                    &asked.order,
+                                    &mut shared,
+                                    &mut pairs,
+                                    units,
+                                    spec,
+                                    warp,
+                                );
+                            } else {
+                                push_exact::<F, T>(
+                                    &mut heap,
+                                    tree,
+                                    stored,
+                                    asked,
+                                    &own,
+                                    &mut shared,
+                                    &mut pairs,
+                                    spec,
+                                    warp,
+                                );
+                            }
+                        }
+                        goes_on = votes != 0 || (is_end && pairs.any());
+                    }
                     waiting.advance();
                 }
                 first += WIDTH;
             }
             run += 1;
         }
-        compare::<F, T>(&mut heap, tree, stored, asked, &own, &waiting, &mut shared, spec, warp);
+        if comptime!(are_bounded) {
+            let is_in_doubt = warp_ballot(is_query && !candidates.are_complete(), warp) != 0;
+            // The last round tests what remains.
+            for round in 0..comptime!(places(spec.k) as u32 + 1) {
+                let is_end = round == comptime!(places(spec.k) as u32);
+                let has_next = candidates.has_next();
+                let votes = warp_ballot(has_next, warp);
+                let position = candidates.pop();
+                pairs.add(votes, position);
+                if pairs.is_full() || (is_end && pairs.any()) {
+                    push_exact::<F, T>(&mut heap, tree, stored, asked, &own, &mut shared, &mut pairs, spec, warp);
+                }
+            }
+            if is_in_doubt && unit % WIDTH == 0 {
+                let place = near.runs.heavy[0].fetch_add(1u32);
+                near.runs.heavy[place as usize + 1].store(group);
+            }
+        }
         if is_query {
             heap.write(found, spec);
         }
     }
 }
 
-/// Compares the queries of a warp with up to 32 waiting primitives.
+/// Returns a bit for each waiting primitive whose box is as near as the query's last candidate may be.
+#[cube]
+fn near_bits<F: Float>(
+    candidates: &Candidates,
+    tree: &Tree<F>,
+    own: &Own<F>,
+    waiting: &Waiting<F>,
+    #[comptime] spec: NearestSpec,
+) -> u32 {
+    let limit2 = square_above(candidates.limit());
+    let mut bits = 0u32.runtime();
+    for place in 0..waiting.len() {
+        let lower2 = near_distance2::<F>(tree, &waiting.corners(place), &own.around, comptime!(spec.d));
+        bits |= u32::cast_from(f32::cast_from(lower2) <= limit2) << place;
+    }
+    bits
+}
+
+/// Returns a bit for each waiting primitive whose box is as near as the query's last neighbour so far.
+#[cube]
+fn bits_within<F: Float>(
+    heap: &NearestHeap,
+    tree: &Tree<F>,
+    own: &Own<F>,
+    waiting: &Waiting<F>,
+    #[comptime] spec: NearestSpec,
+) -> u32 {
+    let limit2 = own.bound.min(heap.last(spec));
+    let mut bits = 0u32.runtime();
+    for place in 0..waiting.len() {
+        let lower2 = lower_distance2::<F>(tree, &waiting.corners(place), &own.around, spec);
+        bits |= u32::cast_from(lower2 <= limit2) << place;
+    }
+    bits
+}
+
+/// Bounds the distances of up to 32 pairs, and adds them to the candidates of their queries.
 #[cube]
 #[allow(clippy::too_many_arguments)]
-fn compare<F: Float, T: DistanceTest>(
+fn push_bounds(
+    candidates: &mut Candidates,
+    triangles: &NearTriangles,
+    order: &Array<u32>,
+    shared: &mut Shared,
+    pairs: &mut Pairs,
+    #[comptime] units: usize,
+    #[comptime] spec: NearestSpec,
+    #[comptime] warp: Warp,
+) {
+    let (d, first) = (comptime!(spec.d), UNIT_POS / WIDTH * WIDTH);
+    sync_warp(warp);
+    if pairs.has_own() {
+        let mut point = Array::<f32>::new(d);
+        #[unroll]
+        for k in 0..d {
+            point[k] = shared.points[comptime!(k * units) + (first + pairs.thread()) as usize];
+        }
+        let bounds = near_triangle_bounds(triangles, pairs.position(UNIT_POS % WIDTH), &point, d);
+        shared.lower[UNIT_POS as usize] = bounds.0;
+        shared.upper[UNIT_POS as usize] = bounds.1;
+    }
+    sync_warp(warp);
+    let mut mine = pairs.of_own_query();
+    while mine.any() {
+        let place = mine.pop();
+        let at = (first + place) as usize;
+        candidates.push(shared.lower[at], shared.upper[at], pairs.position(place), order);
+    }
+    pairs.advance();
+}
+
+/// Computes the distances of up to 32 pairs, and adds them to the neighbours of their queries.
+#[cube]
+#[allow(clippy::too_many_arguments)]
+fn push_exact<F: Float, T: DistanceTest>(
     heap: &mut NearestHeap,
     tree: &Tree<F>,
     stored: &ShapeRows,
     asked: &NearestQueries,
     own: &Own<F>,
-    waiting: &Waiting<F>,
     shared: &mut Shared,
+    pairs: &mut Pairs,
     #[comptime] spec: NearestSpec,
     #[comptime] warp: Warp,
 ) {
-    let last = comptime!(spec.k - 1);
-    let unit = UNIT_POS % WIDTH;
-    let mut limit = own.bound.min(heap.distances2[last]);
-    let mut bits = 0u32.runtime();
-    for place in 0..waiting.len() {
-        let lower = lower_distance2::<F>(tree, &waiting.corners(place), &own.around, spec);
-        bits |= u32::cast_from(lower <= limit) << place;
-    }
-    let first = UNIT_POS / WIDTH * comptime!(WIDTH * WIDTH);
-    let until = warp_inclusive_sum(bits.count_ones(), warp);
-    let begin = first + until - bits.count_ones();
-    let end = first + warp_shuffle::<u32>(until, WIDTH - 1, warp);
-    let mut left = Bits::new(bits);
-    let mut to = begin + 0;
-    while left.any() {
-        shared.pairs[to as usize] = unit * WIDTH + left.pop();
-        to += 1;
-    }
-    shared.limits[UNIT_POS as usize] = limit;
+    let first = UNIT_POS / WIDTH * WIDTH;
+    shared.limits2[UNIT_POS as usize] = own.bound.min(heap.last(spec));
     sync_warp(warp);
-    let mut from = first + 0;
-    while from < end {
-        if from + unit < end {
-            let pair = shared.pairs[(from + unit) as usize];
-            let (other, place) = (pair / WIDTH, pair % WIDTH);
-            let other_limit = shared.limits[(UNIT_POS - unit + other) as usize];
-            let other_box = own_box::<F>(asked, own.query / WIDTH * WIDTH + other, comptime!(spec.d));
-            let corners = waiting.corners(place);
-            let mut d2 = f64::new(-1.0);
-            // The limit may have fallen since.
-            if lower_distance2::<F>(tree, &corners, &other_box, spec) <= other_limit {
-                let at = waiting.position(place);
-                d2 = exact_distance2::<F, T>(tree, stored, &corners, at, &other_box, other_limit, spec);
-            }
-            shared.distances2[UNIT_POS as usize] = d2;
+    if pairs.has_own() {
+        let (thread, at) = (pairs.thread(), pairs.position(UNIT_POS % WIDTH));
+        let limit2 = shared.limits2[(first + thread) as usize];
+        let other = own_box::<F>(asked, own.query / WIDTH * WIDTH + thread, comptime!(spec.d));
+        let corners = stored_corners::<F>(tree, at, comptime!(spec.d), comptime!(spec.are_points));
+        let mut distance2 = f64::new(-1.0);
+        // The limit may have fallen since.
+        if lower_distance2::<F>(tree, &corners, &other, spec) <= limit2 {
+            distance2 = exact_distance2::<F, T>(tree, stored, &corners, at, &other, limit2, spec);
         }
-        sync_warp(warp);
-        let mut pair = max(begin, from);
-        let stop = min(begin + bits.count_ones(), from + WIDTH);
-        while pair < stop {
-            let d2 = shared.distances2[(UNIT_POS - unit + pair - from) as usize];
-            let place = shared.pairs[pair as usize] % WIDTH;
-            heap.push(d2, asked.order[waiting.position(place) as usize], spec);
-            pair += 1;
-        }
-        limit = own.bound.min(heap.distances2[last]);
-        shared.limits[UNIT_POS as usize] = limit;
-        from += WIDTH;
-        sync_warp(warp);
+        shared.distances2[UNIT_POS as usize] = distance2;
     }
+    sync_warp(warp);
+    let mut mine = pairs.of_own_query();
+    while mine.any() {
+        let place = mine.pop();
+        let distance2 = shared.distances2[(first + place) as usize];
+        if distance2 >= f64::new(0.0) && distance2 <= heap.last(spec) {
+            heap.push(distance2, asked.order[pairs.position(place) as usize], spec);
+        }
+    }
+    pairs.advance();
 }

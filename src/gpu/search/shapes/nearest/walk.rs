@@ -7,10 +7,13 @@ use cubecl::prelude::*;
 
 use crate::gpu::bvh::traverse::rope_walk::RopeWalk;
 use crate::gpu::bvh::traverse::spec::Tree;
-use crate::gpu::metric::corners;
+use crate::gpu::geometry::triangle_bounds::{NearTriangles, near_triangle_bounds};
+use crate::gpu::metric::{boxes_distance2, corners};
 use crate::gpu::primitives::warp::WIDTH;
+use crate::gpu::search::shapes::nearest::candidates::{new_upper_bounds, square_above};
 use crate::gpu::search::shapes::nearest::heap::{
-    FoundRows, NearestHeap, NearestQueries, NearestSpec, OwnBox, exact_distance2, lower_distance2, new_heap, own_box,
+    FoundRows, NearestHeap, NearestQueries, NearestSpec, OwnBox, exact_distance2, excluded, lower_distance2,
+    near_distance2, near_point, new_heap, own_box,
 };
 use crate::gpu::search::shapes::row_walk::ShapeRows;
 use crate::gpu::search::shapes::tests::DistanceTest;
@@ -52,7 +55,7 @@ fn walk_for<F: Float, T: DistanceTest>(
     query: u32,
     #[comptime] spec: NearestSpec,
 ) {
-    let (d, k) = comptime!((spec.d, spec.k));
+    let d = comptime!(spec.d);
     let own = own_box::<F>(asked, query, d);
     let mut heap = new_heap(asked, found, query, spec);
     let first_leaf = nearer_leaf::<F>(tree, &own, spec);
@@ -62,7 +65,7 @@ fn walk_for<F: Float, T: DistanceTest>(
     while walk.goes_on() {
         let node = walk.node(&tree.links);
         let bound = lower_distance2::<F>(tree, &corners::<F>(&tree.bounds, node.at, d), &own, spec);
-        let is_near = bound <= heap.distances2[comptime!(k - 1)];
+        let is_near = bound <= heap.last(spec);
         if is_near && node.is_leaf && node.at != first_leaf {
             let behind = tree.links[(node.at + 1) as usize][1];
             push_all::<F, T>(&mut heap, tree, stored, &asked.order, node.first, behind, &own, spec);
@@ -75,9 +78,11 @@ fn walk_for<F: Float, T: DistanceTest>(
 /// Stores an upper bound of the squared distance of each query's last neighbour. It is that of the `k` nearest primitives
 /// around the leaf at the end of a descent, or the squared radius if there are fewer.
 #[cube(launch)]
+#[allow(clippy::too_many_arguments)]
 pub(super) fn bound_nearest<F: Float, T: DistanceTest>(
     tree: &Tree<F>,
     stored: &ShapeRows,
+    triangles: &NearTriangles,
     asked: &NearestQueries,
     found: &FoundRows,
     bounds: &mut Array<f64>,
@@ -92,22 +97,62 @@ pub(super) fn bound_nearest<F: Float, T: DistanceTest>(
         let (first, behind) = (tree.links[leaf as usize][1], tree.links[(leaf + 1) as usize][1]);
         let from = first - min(first, k);
         let to = min(behind + k, tree.stored);
-        push_all::<F, T>(&mut heap, tree, stored, &asked.order, from, to, &own, spec);
-        bounds[query as usize] = heap.distances2[comptime!(spec.k - 1)];
+        if comptime!(spec.are_bounded) {
+            let upper = upper_bound::<F>(tree, triangles, asked, query, from, to, &own, spec);
+            bounds[query as usize] = heap.last(spec).min(upper);
+        } else {
+            push_all::<F, T>(&mut heap, tree, stored, &asked.order, from, to, &own, spec);
+            bounds[query as usize] = heap.last(spec);
+        }
     }
 }
 
-/// Returns the leaf at the end of a descent to the nearer child.
+/// Returns an upper bound of the squared distance of the last of the wanted triangles among those from a position up to
+/// another one (exclusive).
+#[cube]
+#[allow(clippy::too_many_arguments)]
+fn upper_bound<F: Float>(
+    tree: &Tree<F>,
+    triangles: &NearTriangles,
+    asked: &NearestQueries,
+    query: u32,
+    from: u32,
+    to: u32,
+    own: &OwnBox<F>,
+    #[comptime] spec: NearestSpec,
+) -> f64 {
+    let d = comptime!(spec.d);
+    let point = near_point::<F>(own, d);
+    let excluded = excluded(asked, query, spec);
+    let mut upper = new_upper_bounds(asked, query, spec);
+    for at in from..to {
+        let corners = stored_corners::<F>(tree, at, d, false);
+        let lower2 = f32::cast_from(near_distance2::<F>(tree, &corners, own, d));
+        if lower2 <= square_above(upper.last()) {
+            let mut comes = true.runtime();
+            if excluded != u32::MAX {
+                comes = asked.order[at as usize] != excluded;
+            }
+            if comes {
+                upper.push(near_triangle_bounds(triangles, at, &point, d).1);
+            }
+        }
+    }
+    let last = f64::cast_from(upper.last());
+    last * last
+}
+
+/// Returns the leaf at the end of a descent to the child that is nearer to rounding.
 #[cube]
 fn nearer_leaf<F: Float>(tree: &Tree<F>, own: &OwnBox<F>, #[comptime] spec: NearestSpec) -> u32 {
-    let d = comptime!(spec.d);
+    let (d, periodic) = comptime!((spec.d, spec.periodic));
     let mut way = Array::<u32>::new(1usize);
     way[0] = 0;
     while tree.links[way[0] as usize][0] != way[0] + 1 {
         let left = way[0] + 1;
         let right = tree.links[left as usize][0];
-        let of_left = lower_distance2::<F>(tree, &corners::<F>(&tree.bounds, left, d), own, spec);
-        let of_right = lower_distance2::<F>(tree, &corners::<F>(&tree.bounds, right, d), own, spec);
+        let of_left = boxes_distance2::<F>(&own.near, &corners::<F>(&tree.bounds, left, d), &tree.sides, d, periodic);
+        let of_right = boxes_distance2::<F>(&own.near, &corners::<F>(&tree.bounds, right, d), &tree.sides, d, periodic);
         way[0] = select(of_left <= of_right, left, right);
     }
     way[0]
@@ -128,7 +173,7 @@ fn push_all<F: Float, T: DistanceTest>(
 ) {
     for at in from..to {
         let primitive = stored_corners::<F>(tree, at, comptime!(spec.d), comptime!(spec.are_points));
-        let last2 = heap.distances2[comptime!(spec.k - 1)];
+        let last2 = heap.last(spec);
         if lower_distance2::<F>(tree, &primitive, own, spec) <= last2 {
             let d2 = exact_distance2::<F, T>(tree, stored, &primitive, at, own, last2, spec);
             heap.push(d2, order[at as usize], spec);

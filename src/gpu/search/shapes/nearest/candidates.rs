@@ -1,0 +1,176 @@
+//! The triangles that may be among a query's nearest, by bounds of their distances in `f32`.
+//!
+//! In: triangles with bounds of their distances (`geometry::triangle_bounds`). Out: those whose distances in `f64`
+//! decide, which are few more than the wanted number.
+//! Cost: some instructions for each place.
+
+use cubecl::prelude::*;
+
+use crate::gpu::search::shapes::nearest::heap::{NearestQueries, NearestSpec, excluded, unused_places};
+
+/// The largest number of neighbours for which candidates are kept.
+pub(super) const MOST: usize = 16;
+/// The number of candidates beyond that of neighbours.
+const SPARE: usize = 3;
+
+/// Returns the number of candidates for `k` neighbours.
+pub(super) fn places(k: usize) -> usize {
+    k + SPARE
+}
+
+/// The largest limit. Triangles farther away have no bounds, and the squares of boxes are limited to its square.
+const FARTHEST: f32 = 1e19;
+/// More than 1 by more than the rounding errors of a root or a square in `f32`.
+const MORE: f32 = 1.0 + 4.0 * f32::EPSILON;
+
+/// Returns a distance in `f32` whose square is at least `distance2`; -1 if that is negative.
+#[cube]
+pub(super) fn limit_of(distance2: f64) -> f32 {
+    let kept = distance2.max(f64::new(0.0)).min(f64::new(FARTHEST) * f64::new(FARTHEST));
+    select(distance2 < f64::new(0.0), f32::new(-1.0), f32::cast_from(kept.sqrt()) * f32::new(MORE))
+}
+
+/// Returns a number that is at least the square of a distance, -1 if that is negative.
+#[cube]
+pub(super) fn square_above(limit: f32) -> f32 {
+    let kept = min(limit, f32::new(FARTHEST));
+    select(limit < f32::new(0.0), f32::new(-1.0), kept * kept * f32::new(MORE))
+}
+
+/// The least upper bounds of distances so far.
+#[derive(CubeType)]
+pub(super) struct UpperBounds {
+    /// Ascending. Places that the query does not use are in front, with -1.
+    upper: Array<f32>,
+    #[cube(comptime)]
+    k: usize,
+}
+
+/// Creates the bounds of a query.
+#[cube]
+pub(super) fn new_upper_bounds(asked: &NearestQueries, query: u32, #[comptime] spec: NearestSpec) -> UpperBounds {
+    // Without bounds, nothing is kept.
+    let k = comptime!(if spec.are_bounded { spec.k } else { 1 });
+    let unused = unused_places(asked, query, comptime!(spec.k as u32), comptime!(spec.k as u32), spec);
+    let mut bounds = UpperBounds { upper: Array::<f32>::new(k), k };
+    #[unroll]
+    for place in 0..k {
+        let is_used = comptime!(place as u32) >= unused;
+        bounds.upper[place] = select(is_used, f32::new(f32::MAX), f32::new(-1.0));
+    }
+    bounds
+}
+
+#[cube]
+impl UpperBounds {
+    /// Inserts the upper bound of a primitive.
+    pub fn push(&mut self, bound: f32) {
+        let mut moved = bound + f32::new(0.0);
+        #[unroll]
+        for place in 0..comptime!(self.k) {
+            let held = self.upper[place];
+            self.upper[place] = min(held, moved);
+            moved = max(held, moved);
+        }
+    }
+
+    /// Returns the bound of the last neighbour.
+    pub fn last(&self) -> f32 {
+        self.upper[comptime!(self.k - 1)]
+    }
+}
+
+/// The candidates of a query.
+#[derive(CubeType)]
+pub(super) struct Candidates {
+    upper: UpperBounds,
+    /// The least lower bounds so far, ascending, and the positions of these triangles.
+    lower: Array<f32>,
+    positions: Array<u32>,
+    /// Two numbers: the distance within which the neighbours are, and the least lower bound of triangles without a place.
+    limits: Array<f32>,
+    excluded: u32,
+    #[cube(comptime)]
+    places: usize,
+}
+
+/// Creates the candidates of a query whose neighbours are within a squared distance.
+#[cube]
+pub(super) fn new_candidates(
+    asked: &NearestQueries,
+    query: u32,
+    bound: f64,
+    #[comptime] spec: NearestSpec,
+) -> Candidates {
+    let places = comptime!(if spec.are_bounded { places(spec.k) } else { 1 });
+    let mut candidates = Candidates {
+        upper: new_upper_bounds(asked, query, spec),
+        lower: Array::<f32>::new(places),
+        positions: Array::<u32>::new(places),
+        limits: Array::<f32>::new(2usize),
+        excluded: excluded(asked, query, spec),
+        places,
+    };
+    #[unroll]
+    for place in 0..places {
+        candidates.lower[place] = f32::new(f32::MAX);
+        candidates.positions[place] = 0;
+    }
+    candidates.limits[0] = limit_of(bound);
+    candidates.limits[1] = f32::new(f32::MAX);
+    candidates
+}
+
+#[cube]
+impl Candidates {
+    /// Returns the distance within which the neighbours are.
+    pub fn limit(&self) -> f32 {
+        self.limits[0]
+    }
+
+    /// Adds a triangle with bounds of its distance, unless it is farther than the limit.
+    pub fn push(&mut self, lower: f32, upper: f32, position: u32, order: &Array<u32>) {
+        let mut comes = lower <= self.limits[0];
+        if self.excluded != u32::MAX && comes {
+            comes = order[position as usize] != self.excluded;
+        }
+        if comes {
+            self.upper.push(upper);
+            self.limits[0] = min(self.limits[0], self.upper.last());
+            let mut moved = lower + f32::new(0.0);
+            let mut moved_at = position + 0;
+            #[unroll]
+            for place in 0..comptime!(self.places) {
+                let (held, held_at) = (self.lower[place], self.positions[place]);
+                let goes_here = moved < held;
+                self.lower[place] = select(goes_here, moved, held);
+                self.positions[place] = select(goes_here, moved_at, held_at);
+                moved = select(goes_here, held, moved);
+                moved_at = select(goes_here, held_at, moved_at);
+            }
+            self.limits[1] = min(self.limits[1], moved);
+        }
+    }
+
+    /// Returns `true` if all triangles within the limit have a place.
+    pub fn are_complete(&self) -> bool {
+        self.limits[1] > self.limits[0]
+    }
+
+    /// Returns `true` if the first candidate may be among the nearest.
+    pub fn has_next(&self) -> bool {
+        self.lower[0] <= self.limits[0]
+    }
+
+    /// Removes the first candidate, and returns its position.
+    pub fn pop(&mut self) -> u32 {
+        let first = self.positions[0] + 0;
+        #[unroll]
+        for place in 1..comptime!(self.places) {
+            self.lower[place - 1] = self.lower[place];
+            self.positions[place - 1] = self.positions[place];
+        }
+        self.lower[comptime!(self.places - 1)] = f32::new(f32::MAX);
+        first
+    }
+}
