@@ -11,7 +11,7 @@ from pathlib import Path
 GROUPS = {
     "Clusters": ("_dbscan", "_hdbscan", "_k_distances"),
     "Groups": ("_fof", "_hop"),
-    "Neighbours": ("_bvh", "_device_bvh", "_neighbors"),
+    "Neighbours": ("_bvh", "_device_bvh", "_lists", "_neighbors"),
     "Spanning trees": ("_trees",),
     "Meshes": ("_mesh", "_mesh_data", "_mesh_hits"),
     "Interpolation": ("_interpolate", "_interpolator"),

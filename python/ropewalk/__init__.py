@@ -22,7 +22,7 @@ require_native()
 from ropewalk import plot, sample
 from ropewalk._adaptahop import AdaptaHOP
 from ropewalk._base import NotFittedError
-from ropewalk._bvh import Bvh, Lists, Pairs
+from ropewalk._bvh import Bvh
 from ropewalk._cosmology import halos_above
 from ropewalk._dbscan import DBSCAN, dbscan
 from ropewalk._device_bvh import DeviceBvh, DeviceLists
@@ -35,6 +35,7 @@ from ropewalk._hop import HOP, HopGroups, hop
 from ropewalk._interpolate import InverseDistance, MovingLeastSquares, Sph
 from ropewalk._interpolator import Interpolator
 from ropewalk._k_distances import k_distances
+from ropewalk._lists import Lists, Pairs
 from ropewalk._mesh import Mesh
 from ropewalk._mesh_data import MeshData, read_mesh
 from ropewalk._mesh_hits import HitLists, NearestTriangles, RayHits

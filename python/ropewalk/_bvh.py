@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+import os
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -11,78 +12,8 @@ from ropewalk import _html, _native
 from ropewalk._arrays import box, numbers
 from ropewalk._arrays import points as as_points
 from ropewalk._checks import integer, real, threads
+from ropewalk._lists import Lists, Pairs
 from ropewalk._types import Floats, Indices
-
-
-class Lists(NamedTuple):
-    """Lists of indices, stored in two arrays: list ``i`` is ``indices[offsets[i]:offsets[i + 1]]``.
-
-    This is the layout of `scipy.sparse.csr_array`: ``csr_array((ones, lists.indices, lists.offsets), shape)``.
-
-    Attributes
-    ----------
-    offsets : ndarray of int64, shape (lists + 1,)
-        The start of each list in `indices`, and the end of the last list.
-
-    indices : ndarray of int32 (int64 from 2**31 points on)
-        The concatenated lists.
-
-    Examples
-    --------
-    >>> from ropewalk import Bvh
-    >>> lists = Bvh([[0.0], [5.0], [1.0]]).neighbors(1.0)
-    >>> lists.offsets, lists.indices, lists.of(2)
-    (array([0, 2, 3, 5]), array([0, 2, 1, 0, 2], dtype=int32), array([0, 2], dtype=int32))
-    """
-
-    offsets: NDArray[np.int64]
-    indices: Indices
-
-    def of(self, i: int) -> Indices:
-        """Returns list `i` without a copy.
-
-        Parameters
-        ----------
-        i : int
-            The number of the list; negative numbers count from the end.
-
-        Raises
-        ------
-        IndexError
-            If there is no such list.
-        """
-        n = len(self.offsets) - 1
-        at = i + n if i < 0 else i
-        if not 0 <= at < n:
-            raise IndexError(f"there is no list {i}; there are {n}")
-        return self.indices[self.offsets[at] : self.offsets[at + 1]]
-
-    def split(self) -> list[Indices]:
-        """Returns each list as a separate array, without copies."""
-        return [self.of(i) for i in range(len(self.offsets) - 1)]
-
-
-class Pairs(NamedTuple):
-    """Pairs of points in ascending order, as returned by `Bvh.pairs`.
-
-    Attributes
-    ----------
-    indices : ndarray of int32 (int64 from 2**31 points on), shape (pairs, 2)
-        The points of each pair, the lower index first.
-
-    distances : ndarray of float64, shape (pairs,)
-        The distance between the points of each pair, in the unit of the points.
-
-    Examples
-    --------
-    >>> from ropewalk import Bvh
-    >>> indices, distances = Bvh([[0.0], [5.0], [1.0]]).pairs(1.0)
-    >>> indices, distances
-    (array([[0, 2]], dtype=int32), array([1.]))
-    """
-
-    indices: Indices
-    distances: NDArray[np.float64]
 
 
 class Bvh:
@@ -409,6 +340,44 @@ class Bvh:
         """
         rows = None if queries is None else self._queries(queries, "queries")[0]
         return self._tree.query_distances(rows, real(radius, "radius"), not include_self, self._n_jobs)
+
+    def write(self, path: str | os.PathLike[str]) -> None:
+        """Writes the nodes of the tree for programs that draw it. The file extension selects the format.
+
+        - ``.dot`` or ``.gv``: the graph of the nodes for Graphviz, for points of any dimension. Ellipses are inner nodes, boxes are
+          leaves with their ranges of points, and dashed edges are ropes.
+        - ``.tikz`` or ``.tex``: a ``tikzpicture`` of boxes and points in one or two dimensions, for ``\\input`` in a LaTeX document with
+          the package ``tikz``.
+        - ``.vtk``: the boxes in one to three dimensions, for ParaView and PyVista. Cell data are ``depth``, ``leaf`` and
+          ``primitives``, the number of points.
+
+        Parameters
+        ----------
+        path : str or path
+            The file. An existing file is replaced.
+
+        Raises
+        ------
+        ValueError
+            If the extension is unknown, or the format does not show points with so many coordinates.
+
+        OSError
+            If the file cannot be written. An existing file is unchanged in that case.
+
+        Notes
+        -----
+        Nodes are numbered from the root, 0, in depth-first order. Graphs and TikZ pictures of more than a few thousand points are too
+        dense to read.
+
+        Examples
+        --------
+        >>> import pathlib, tempfile
+        >>> path = pathlib.Path(tempfile.mkdtemp()) / "tree.dot"
+        >>> Bvh([[0.0, 0.0], [4.0, 1.0]]).write(path)
+        >>> print(path.read_text().splitlines()[1])
+          n0 [shape=box, label="0\\n0..2"];
+        """
+        self._tree.write(os.fspath(path), self._n_jobs)
 
     def _queries(self, x: ArrayLike, name: str) -> tuple[Floats, tuple[int, ...]]:
         """Returns the queries as an array of rows, and the shape of the leading axes."""

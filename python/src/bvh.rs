@@ -1,5 +1,7 @@
 //! The search tree.
 
+use std::path::PathBuf;
+
 use numpy::{IntoPyArray, PyReadonlyArray1};
 use pyo3::exceptions::PyMemoryError;
 use pyo3::prelude::*;
@@ -8,7 +10,8 @@ use ropewalk::geometry::distance_from_square;
 use ropewalk::internals::memory::with_capacity;
 use ropewalk::search::Neighbor;
 use ropewalk::{Csr, Nearest};
-use ropewalk_table::Radii;
+use ropewalk_io::AtomicFile;
+use ropewalk_table::{Radii, TreeFormat};
 
 use crate::arrays::{Rows, Vector};
 use crate::calls::run;
@@ -134,6 +137,16 @@ impl Bvh {
             Ok((pairs.indices.into_vec(), pairs.distances2))
         })?;
         Ok((narrow_rows(py, indices, self.0.len())?, distances.into_pyarray(py)))
+    }
+
+    /// Writes the nodes of the tree in the format of the file extension.
+    fn write(&self, py: Python<'_>, path: PathBuf, n_jobs: Option<isize>) -> PyResult<()> {
+        run(py, n_jobs, || {
+            let format = TreeFormat::from_path(&path)?;
+            let mut file = AtomicFile::create(&path)?;
+            self.0.write(format, &mut file)?;
+            file.commit()
+        })
     }
 }
 
