@@ -108,7 +108,7 @@ extern "C" fn export_table(number: u32) -> *const c_void {
     }
 }
 
-/// Loads the profiler's library. Returns `false` if there is none, or if it does not start.
+/// Loads the profiler's library. Returns `false` if no library is named, or if it does not start.
 fn load() -> bool {
     type Initialize = extern "C" fn(extern "C" fn(u32) -> *const c_void) -> c_int;
     let path = std::env::var_os(VARIABLE).and_then(|path| CString::new(path.as_bytes()).ok());

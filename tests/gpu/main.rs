@@ -24,6 +24,7 @@ mod map_neighbors;
 mod mesh;
 mod mesh_build;
 mod mesh_group;
+mod nearest_triangles;
 mod periodic_shapes;
 mod profiler;
 mod queries;

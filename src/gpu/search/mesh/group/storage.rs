@@ -1,7 +1,7 @@
 //! The trees and instances of a group as kernels read them.
 //!
-//! In: meshes and instances. Out: the trees of all meshes in one array, their corners in another one ([`Meshes`]), and the
-//! instances in the order of the leaves of a tree over their boxes ([`Placed`]).
+//! In: meshes and instances. Out: the trees of all meshes in one array, and their corners in another one ([`Meshes`]).
+//! The instances follow the order of the leaves of a tree over their boxes ([`Placed`]).
 //! Cost: a copy of the meshes, and a tree over the boxes on the host.
 
 use cubecl::prelude::*;

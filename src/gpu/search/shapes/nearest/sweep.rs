@@ -35,7 +35,7 @@ struct Own<F: Float> {
     bound: f64,
 }
 
-/// What the threads of a warp share: a number of each thread, unless it says otherwise.
+/// The shared memory of a block: a number for each thread.
 #[derive(CubeType)]
 struct Shared {
     /// The squared distances of pairs, or the lower and upper bounds of distances.
@@ -44,7 +44,7 @@ struct Shared {
     upper: SharedMemory<f32>,
     /// The squared distance up to which each query's neighbours are.
     limits2: SharedMemory<f64>,
-    /// The queries as points, axis by axis.
+    /// The queries as points, axis by axis: a coordinate for each thread.
     points: SharedMemory<f32>,
 }
 
