@@ -81,7 +81,7 @@ def test_picture_of_tikz(tmp_path, name):
 
 
 def test_periodic_and_empty(tmp_path):
-    Bvh([[0.0], [9.5], [12.0]], box_size=10.0).write(tmp_path / "tree.vtk")
+    Bvh([[2.0], [9.5], [12.0]], box_size=10.0).write(tmp_path / "tree.vtk")
     corners, _ = vtk(tmp_path / "tree.vtk")
     assert corners[0, :, 0].max() == 9.5
     Bvh(np.empty((0, 3))).write(tmp_path / "tree.gv")

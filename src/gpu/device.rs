@@ -124,7 +124,8 @@ impl Device {
 impl Device {
     /// The backend.
     ///
-    /// Errors: an unknown value of `ROPEWALK_WARP`; CUDA or HIP, whose compiler of kernels or whose headers are missing.
+    /// Errors: an unknown value of `ROPEWALK_WARP`; CUDA or HIP, whose compiler of kernels or whose headers are
+    /// missing.
     pub(in crate::gpu) fn checked(self) -> Result<Backend> {
         WarpChoice::forced()?;
         match self.0 {
@@ -169,6 +170,7 @@ pub fn on_one_stream<T>(work: impl FnOnce() -> T) -> T {
 ///
 /// A thread that gives its calls different numbers lets CUDA run their kernels at the same time. Results may be used on
 /// any stream and by any thread: if a kernel reads the result of another stream, its stream first waits for that one.
+/// `number` and `number + 128` are the same stream.
 /// [The module](crate::gpu#streams) describes the streams of threads, and the memory of streams.
 ///
 /// ```no_run
@@ -308,8 +310,8 @@ pub(super) mod hip {
         if status == HIP_SUCCESS { count.max(0) as usize } else { 0 }
     }
 
-    /// Returns an error if ROCm's program `hipconfig` cannot be run. cubecl asks it for the headers of kernels, and panics
-    /// in a thread of its own without it. The check is done once.
+    /// Returns an error if ROCm's program `hipconfig` cannot be run. cubecl asks it for the headers of kernels, and
+    /// panics in a thread of its own without it. The check is done once.
     pub fn check() -> Result<()> {
         static IS_THERE: OnceLock<bool> = OnceLock::new();
         let is_there = *IS_THERE.get_or_init(|| Command::new("hipconfig").arg("-p").output().is_ok());

@@ -1,8 +1,8 @@
 //! Ranges of operations and marks of phases for profilers, by the protocol of NVTX 3.
 //!
 //! A profiler, such as Nsight Systems, names its library in the variable `NVTX_INJECTION64_PATH`. In: that library. Its
-//! function `InitializeInjectionNvtx2` gets a function that returns tables, and writes the addresses of its own functions
-//! to them. Out: calls of these functions for each operation and each phase.
+//! function `InitializeInjectionNvtx2` gets a function that returns tables, and writes the addresses of its own
+//! functions to them. Out: calls of these functions for each operation and each phase.
 //! NVIDIA's headers do the same in C. The library is never unloaded.
 //! Cost without a profiler: an atomic load per operation and phase.
 //! Source: NVTX 3, `nvtxDetail/nvtxInit.h` and `nvtxTypes.h`, <https://github.com/NVIDIA/NVTX>.
@@ -21,8 +21,8 @@ const VARIABLE: &str = "NVTX_INJECTION64_PATH";
 /// The version of the protocol.
 const VERSION: u32 = 3;
 
-/// The number of functions of each module, counting the unused number 0: none, core, CUDA, OpenCL, CUDA runtime, domains
-/// (core 2) and synchronization.
+/// The number of functions of each module, counting the unused number 0: none, core, CUDA, OpenCL, CUDA runtime,
+/// domains (core 2) and synchronization.
 const FUNCTIONS: [usize; 7] = [0, 16, 9, 15, 7, 16, 7];
 /// The module of the functions below.
 const CORE: usize = 1;
@@ -37,20 +37,21 @@ const VERSION_INFO: u32 = 3;
 /// A function of the profiler; null until it has set one.
 type Slot = AtomicPtr<c_void>;
 
-/// The functions of a module, and their addresses as the profiler gets them: null, the functions from number 1 on, null.
+/// The functions of a module, and their addresses as the profiler gets them: null, the functions from number 1 on,
+/// null.
 struct Module {
-    functions: Box<[Slot]>,
-    addresses: Box<[AtomicPtr<Slot>]>,
+    functions: &'static [Slot],
+    addresses: &'static [AtomicPtr<Slot>],
 }
 
 impl Module {
     fn new(functions: usize) -> Self {
-        let functions: Box<[Slot]> = (0..functions).map(|_| Slot::new(null_mut())).collect();
+        let functions: &[Slot] = Vec::leak((0..functions).map(|_| Slot::new(null_mut())).collect());
         let address = |at: usize| match functions.get(at) {
             Some(slot) if at > 0 => ptr::from_ref(slot).cast_mut(),
             _ => null_mut(),
         };
-        let addresses = (0..=functions.len()).map(|at| AtomicPtr::new(address(at))).collect();
+        let addresses = Vec::leak((0..=functions.len()).map(|at| AtomicPtr::new(address(at))).collect());
         Self { functions, addresses }
     }
 }
@@ -113,7 +114,8 @@ fn load() -> bool {
     type Initialize = extern "C" fn(extern "C" fn(u32) -> *const c_void) -> c_int;
     let path = std::env::var_os(VARIABLE).and_then(|path| CString::new(path.as_bytes()).ok());
     let Some(path) = path.filter(|path| !path.is_empty()) else { return false };
-    // SAFETY: the path is a C string. Loading runs the initialization code of a library that the user or a profiler named.
+    // SAFETY: the path is a C string. Loading runs the initialization code of a library that the user or a profiler
+    // named.
     let library = unsafe { libc::dlopen(path.as_ptr(), libc::RTLD_LAZY) };
     if library.is_null() {
         return false;
@@ -134,13 +136,15 @@ pub(in crate::gpu) fn is_active() -> bool {
     *ACTIVE.get_or_init(load)
 }
 
-/// Calls a function of the profiler that takes a text, if it has one.
-fn call_with(function: usize, text: &CStr) {
+/// Calls a function of the profiler that takes a text, if it has one. `Out` is the type of its result.
+///
+/// # Safety
+/// The profiler's function with this number takes a C string and returns an `Out`.
+unsafe fn call_with<Out>(function: usize, text: &CStr) {
     let address = modules()[CORE].functions[function].load(Relaxed);
     if !address.is_null() {
-        // SAFETY: the profiler wrote the address of its function with this number, `void` or `int` of a C string. Callers
-        // may ignore the `int`.
-        let call = unsafe { std::mem::transmute::<*mut c_void, extern "C" fn(*const c_char)>(address) };
+        // SAFETY: the profiler wrote the address of its function with this number, and the caller guarantees its type.
+        let call = unsafe { std::mem::transmute::<*mut c_void, extern "C" fn(*const c_char) -> Out>(address) };
         call(text.as_ptr());
     }
 }
@@ -150,7 +154,8 @@ pub(in crate::gpu) fn mark(name: &str) {
     if is_active()
         && let Ok(name) = CString::new(name)
     {
-        call_with(MARK, &name);
+        // SAFETY: `void nvtxMarkA(const char*)`.
+        unsafe { call_with::<()>(MARK, &name) };
     }
 }
 
@@ -165,7 +170,8 @@ impl Range {
             return None;
         }
         let name = CString::new(format!("{module}::{}", function_around(std::any::type_name::<F>()))).ok()?;
-        call_with(RANGE_PUSH, &name);
+        // SAFETY: `int nvtxRangePushA(const char*)`.
+        unsafe { call_with::<c_int>(RANGE_PUSH, &name) };
         Some(Self(PhantomData))
     }
 }

@@ -1,6 +1,5 @@
 /* A profiler that writes the names of ranges and marks to the file that NVTX_LOG names. Built by profiler.rs. The types are those of
    nvtxDetail/nvtxTypes.h of NVTX 3. */
-#include <pthread.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -26,7 +25,7 @@ static FILE *out;
 static __thread int depth;
 
 static void write_line(const char *what, const char *name) {
-    fprintf(out, "%lx %d %s %s\n", (unsigned long)pthread_self(), depth, what, name);
+    fprintf(out, "%d %s %s\n", depth, what, name);
     fflush(out);
 }
 

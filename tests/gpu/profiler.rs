@@ -46,7 +46,7 @@ fn profilers_see_ranges_and_marks() {
     assert_eq!(lines.next(), Some("started"), "{text}");
     let (mut open, mut closed, mut marks) = (vec![], vec![], vec![]);
     for line in lines {
-        let [_thread, depth, what, name] = line.splitn(4, ' ').collect::<Vec<_>>()[..] else { panic!("{line}") };
+        let [depth, what, name] = line.splitn(3, ' ').collect::<Vec<_>>()[..] else { panic!("{line}") };
         match what {
             "push" => open.push(name),
             "pop" => closed.push(open.pop().unwrap()),

@@ -2,9 +2,8 @@
 //!
 //! In: the row of a triangle, and a point. Out: a lower and an upper bound of the distance. They differ by parts per
 //! million of the distance to the farthest corner, so few tests are left to `f64`.
-//! A point of the triangle near the closest one gives the upper bound. The corners' least component in its direction is a
-//! lower bound, whichever point that is.
-//! Source of the closest point: Ericson 2005, section 5.1.5.
+//! A point of the triangle near the closest one gives the upper bound. The corners' least component in its direction is
+//! a lower bound, whichever point that is. Source of the closest point: Ericson 2005, section 5.1.5.
 
 use cubecl::prelude::*;
 
@@ -14,6 +13,8 @@ const FARTHEST: f32 = 1e9;
 /// The square of a triangle's height, relative to its sides, below which distances in `f64` may err by more than the
 /// bounds. Narrower triangles have no bounds.
 const WIDE: f32 = 1e-4;
+/// The squared length of the longer side below which triangles have no bounds.
+const SMALLEST_SIDE2: f32 = 1e-14;
 /// More than the rounding errors of the bounds, relative to the distance of the farthest corner.
 const ERROR: f32 = 8e-6;
 
@@ -108,7 +109,8 @@ fn side(rows: &Array<f64>, at: usize, #[comptime] corner: usize, #[comptime] d: 
 fn is_wide(e: &Array<f32>, f: &Array<f32>, #[comptime] d: usize) -> bool {
     let (ee, ef, ff) = (dot(e, e, d), dot(e, f, d), dot(f, f, d));
     let side = max(ee, ff);
-    ee * ff - ef * ef > f32::new(WIDE) * side * side
+    // Products of smaller sides have lost digits.
+    side >= f32::new(SMALLEST_SIDE2) && ee * ff - ef * ef > f32::new(WIDE) * side * side
 }
 
 /// Returns the bounds for a triangle whose corners are relative to the point.

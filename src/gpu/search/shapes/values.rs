@@ -12,7 +12,7 @@ use cubecl::prelude::{ComputeClient, CubeDim, Runtime};
 use crate::bvh::{copied, errors as tree_errors};
 use crate::error::Result;
 use crate::geometry::{Aabb, Bounded};
-use crate::gpu::buffer::{Buffer, THREADS_PER_BLOCK, blocks_for, end_phase};
+use crate::gpu::buffer::{Buffer, THREADS_PER_BLOCK, blocks_for, check_allocation, end_phase};
 use crate::gpu::bvh::{BoxBvh, Coordinate};
 use crate::gpu::csr::Csr;
 use crate::gpu::device::{Device, on};
@@ -20,6 +20,7 @@ use crate::gpu::device_vec::DeviceVec;
 use crate::gpu::geometry::triangle_bounds::{vectors, write_near_triangles};
 use crate::gpu::primitives::gather::{Layout, gather};
 use crate::gpu::primitives::rounding::check_quotients;
+use crate::gpu::primitives::warp::Warp;
 use crate::gpu::search::mesh::wide_boxes::WideBoxes;
 use crate::gpu::search::nearest::Neighbors;
 use crate::gpu::search::shapes::nearest::Wanted;
@@ -52,8 +53,8 @@ use crate::search::nearest::Nearest;
 /// ```
 ///
 /// # Cost
-/// Memory: that of a [`BoxBvh`], and 8 bytes for each number of a value: 11 numbers for a triangle in space. A triangle of
-/// `f32` in space takes 48 bytes more.
+/// Memory: that of a [`BoxBvh`], and 8 bytes for each number of a value: 11 numbers for a triangle in space. On
+/// NVIDIA's GPUs a triangle of `f32` in space takes 48 bytes more.
 #[derive(Clone)]
 pub struct ValueBvh<T, S, const D: usize> {
     values: Vec<T>,
@@ -105,8 +106,9 @@ impl<T: Shape<S, D>, S: Coordinate, const D: usize> ValueBvh<T, S, D> {
         let device = self.device();
         on!(device, client => {
             let stored = stored_rows(client, device, &values, &self.boxes.order)?;
-            self.boxes.refit(&values)?;
-            (self.stored, self.wide) = (stored, OnceLock::new());
+            let mut boxes = self.boxes.clone();
+            boxes.refit(&values)?;
+            (self.boxes, self.stored, self.wide) = (boxes, stored, OnceLock::new());
             Ok(std::mem::replace(&mut self.values, values))
         })
     }
@@ -175,9 +177,9 @@ impl<T: Shape<S, D>, S: Coordinate, const D: usize> ValueBvh<T, S, D> {
     /// - The device fails.
     ///
     /// # Cost
-    /// Values are counted first, and then listed. On NVIDIA's GPUs and from 16,384 queries on, except for rays, the second
-    /// search leaves out queries with at most 16 hits. Memory: 4 bytes per entry and 4 per query; while it runs, some 16 bytes more per number of a query, and 80
-    /// per query.
+    /// Values are counted first, and then listed. On NVIDIA's GPUs and from 16,384 queries on, except for rays, the
+    /// second search leaves out queries with at most 16 hits. Memory: 4 bytes per entry and 4 per query; while it runs,
+    /// some 16 bytes more per number of a query, and 80 per query.
     pub fn query_all<Q: Query<S, D>>(&self, queries: &[Q]) -> Result<Csr>
     where
         T: HitBy<Q, S, D>,
@@ -217,8 +219,8 @@ impl<T: Distance<S, D>, S: Coordinate, const D: usize> ValueBvh<T, S, D> {
     /// Finds the `k` values nearest to each of many points by the distance to the shapes, nearest first, ties by index,
     /// as [`crate::ValueBvh::nearest_all`].
     ///
-    /// Rows are in the order of `points`. `wanted` is `k` or a [`Nearest`]. A point that is not finite has no neighbours,
-    /// and a value whose distance is NaN is no neighbour.
+    /// Rows are in the order of `points`. `wanted` is `k` or a [`Nearest`]. A point that is not finite has no
+    /// neighbours, and a value whose distance is NaN is no neighbour.
     ///
     /// # Errors
     /// - There are more than 2^32 - 1 neighbours, or numbers of queries (4 + 2 D for each), in total, or more than a
@@ -260,23 +262,23 @@ fn stored_rows<R: Runtime, T: Shape<S, D>, S: Coordinate, const D: usize>(
     check_rows(client, extra.len(), 1)?;
     let rows = DeviceVec::new(&rows, device)?.values;
     let rows = gather(client, &rows, order, width, Layout::Rows);
-    let near_triangles = near_triangles::<_, T, S, D>(client, &rows, values.len())?;
+    let near_triangles = near_triangles::<_, T, S, D>(client, &rows, values.len());
     Ok(StoredRows { rows, extra: Buffer::from_slice(client, &extra), near_triangles, width, kind: T::KIND })
 }
 
-/// Returns the corners of `n` rows in `f32`, if these are triangles of `f32`.
-///
-/// Errors: more numbers than kernels can index, or than a buffer of the device can hold.
+/// Returns the corners of `n` rows in `f32`, if these are triangles of `f32`, the device has warps, whose searches read
+/// them, and a buffer can hold them.
 fn near_triangles<R: Runtime, T: Shape<S, D>, S: Coordinate, const D: usize>(
     client: &ComputeClient<R>,
     rows: &Buffer<f64>,
     n: usize,
-) -> Result<Buffer<f32>> {
-    if T::KIND != ShapeKind::Triangle || !S::IS_F32 || n == 0 {
-        return Ok(Buffer::new(client, 0));
-    }
+) -> Buffer<f32> {
     let width = 4 * vectors(D);
-    check_rows(client, n, width)?;
+    let numbers = n as u128 * width as u128;
+    let are_read = T::KIND == ShapeKind::Triangle && S::IS_F32 && Warp::new(client).is_some() && n > 0;
+    if !are_read || numbers > u128::from(u32::MAX) || check_allocation(client, 4 * numbers).is_err() {
+        return Buffer::new(client, 0);
+    }
     let triangles = Buffer::new(client, width * n);
     write_near_triangles::launch(
         client,
@@ -288,5 +290,5 @@ fn near_triangles<R: Runtime, T: Shape<S, D>, S: Coordinate, const D: usize>(
         T::NUMBERS,
         D,
     );
-    Ok(triangles)
+    triangles
 }

@@ -109,8 +109,8 @@ impl<S: Scalar> MeshGroup<S> {
     /// # Cost
     /// A tree over the boxes of the instances.
     pub fn set_instances(&mut self, instances: &[MeshInstance]) -> Result<()> {
-        (self.placement, self.tree) = placed(&self.meshes, instances)?;
-        self.instances = copy_of(instances);
+        let (placement, tree) = placed(&self.meshes, instances)?;
+        (self.instances, self.placement, self.tree) = (copy_of(instances), placement, tree);
         Ok(())
     }
 

@@ -21,8 +21,8 @@ use crate::search::MeshInstance;
 use crate::search::mesh::frame::Frame;
 use crate::search::mesh::group::placement::Placement;
 
-/// The links of an instance: first its index, the first vector of the nodes of its mesh, and that of the triangles. Then
-/// the place of its first triangle among those of all meshes, and the number of its triangles.
+/// The links of an instance: first its index, the first vector of the nodes of its mesh, and that of the triangles.
+/// Then the place of its first triangle among those of all meshes, and the number of its triangles.
 const LINKS: u32 = 5;
 /// The numbers of an instance: first the rows of the map to its mesh, and the place of the mesh's origin. Then the
 /// centre and the scale of the frame of the mesh.

@@ -19,21 +19,22 @@ pub(super) fn places(k: usize) -> usize {
 }
 
 /// The largest limit. Triangles farther away have no bounds, and the squares of boxes are limited to its square.
-const FARTHEST: f32 = 1e19;
+const LARGEST_LIMIT: f32 = 1e19;
 /// More than 1 by more than the rounding errors of a root or a square in `f32`.
 const MORE: f32 = 1.0 + 4.0 * f32::EPSILON;
 
-/// Returns a distance in `f32` whose square is at least `distance2`; -1 if that is negative.
+/// Returns a distance in `f32` whose square is at least `distance2`, but not above [`LARGEST_LIMIT`]; -1 if `distance2`
+/// is negative.
 #[cube]
 pub(super) fn limit_of(distance2: f64) -> f32 {
-    let kept = distance2.max(f64::new(0.0)).min(f64::new(FARTHEST) * f64::new(FARTHEST));
+    let kept = distance2.max(f64::new(0.0)).min(f64::new(LARGEST_LIMIT) * f64::new(LARGEST_LIMIT));
     select(distance2 < f64::new(0.0), f32::new(-1.0), f32::cast_from(kept.sqrt()) * f32::new(MORE))
 }
 
-/// Returns a number that is at least the square of a distance, -1 if that is negative.
+/// Returns a number that is at least the square of a distance or of [`LARGEST_LIMIT`]; -1 if the distance is negative.
 #[cube]
 pub(super) fn square_above(limit: f32) -> f32 {
-    let kept = min(limit, f32::new(FARTHEST));
+    let kept = min(limit, f32::new(LARGEST_LIMIT));
     select(limit < f32::new(0.0), f32::new(-1.0), kept * kept * f32::new(MORE))
 }
 
@@ -87,7 +88,8 @@ pub(super) struct Candidates {
     /// The least lower bounds so far, ascending, and the positions of these triangles.
     lower: Array<f32>,
     positions: Array<u32>,
-    /// Two numbers: the distance within which the neighbours are, and the least lower bound of triangles without a place.
+    /// Two numbers: the distance within which the neighbours are, and the least lower bound of triangles without a
+    /// place.
     limits: Array<f32>,
     excluded: u32,
     #[cube(comptime)]

@@ -30,7 +30,8 @@ pub(super) struct NearestSpec {
     pub are_triangles: bool,
     /// `true` if bounds of distances in `f32` select the triangles that are tested.
     pub are_bounded: bool,
-    /// The type of the test of shapes. Cached kernels are identified by type names, and two types may have the same name.
+    /// The type of the test of shapes. Cached kernels are identified by type names, and two types may have the same
+    /// name.
     pub test: TypeId,
     /// `true` if only the queries of heavy groups walk.
     pub only_heavy: bool,
@@ -52,8 +53,8 @@ impl NearestSpec {
 /// The queries of a search, and its limits.
 #[derive(CubeType, CubeLaunch)]
 pub(super) struct NearestQueries {
-    /// 1, or 0 for a query without neighbours. Then the two ends of its box along each axis, and the squared radius. The
-    /// number of neighbours follows, and the index of the excluded primitive, or [`u32::MAX`].
+    /// 1, or 0 for a query without neighbours. Then the two ends of its box along each axis, and the squared radius.
+    /// The number of neighbours follows, and the index of the excluded primitive, or [`u32::MAX`].
     pub rows: Array<f64>,
     /// The index of each query in the caller's slice.
     pub queries: Array<u32>,

@@ -1,8 +1,8 @@
 //! The nearest boxes or shapes of a tree on a device.
 //!
-//! In: points, or boxes if the stored primitives are boxes. Out: for each the k nearest stored primitives, nearest first,
-//! ties by index, with the distances of the CPU. Shapes are tested if their boxes are near enough. Distances that decide
-//! are in `f64`.
+//! In: points, or boxes if the stored primitives are boxes. Out: for each the k nearest stored primitives, nearest
+//! first, ties by index, with the distances of the CPU. Shapes are tested if their boxes are near enough. Distances
+//! that decide are in `f64`.
 //! On devices with warps, a bound of each query's last distance is found first (`walk`); then groups of 32 queries are
 //! compared with the primitives within these bounds (`sweep`). Other queries walk one by one.
 //! Cost: O(k + depth) leaves for each query if boxes are small; more if many boxes contain it, all of them at distance
@@ -132,7 +132,9 @@ impl<S: Coordinate, const D: usize> SearchedTree<'_, S, D> {
                 only_heavy: false,
             };
             let in_groups = NearestSpec {
-                are_bounded: spec.are_triangles && spec.is_filtered() && spec.k <= candidates::MOST,
+                are_bounded: stored.is_some_and(|stored| stored.near_triangles.len() > 0)
+                    && spec.is_filtered()
+                    && spec.k <= candidates::MOST,
                 ..spec
             };
             let dim = CubeDim::new_1d(THREADS_PER_BLOCK);

@@ -1,7 +1,7 @@
 //! Pairs of a query and a stored primitive that the threads of a warp test together.
 //!
-//! In: primitives near the query of each thread, one per thread at a time. Out: 32 pairs at a time, of which each thread
-//! tests one. The pairs of a query are far from each other, so that many threads have a result to insert.
+//! In: primitives near the query of each thread, one per thread at a time. Out: 32 pairs at a time, of which each
+//! thread tests one. The pairs of a query are far from each other, so that many threads have a result to insert.
 //! Cost: 512 bytes of shared memory for a warp.
 
 use cubecl::prelude::*;

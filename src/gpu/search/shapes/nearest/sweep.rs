@@ -38,7 +38,7 @@ struct Own<F: Float> {
 /// The shared memory of a block: a number for each thread.
 #[derive(CubeType)]
 struct Shared {
-    /// The squared distances of pairs, or the lower and upper bounds of distances.
+    /// The squared distances of pairs, and the lower and upper bounds of distances.
     distances2: SharedMemory<f64>,
     lower: SharedMemory<f32>,
     upper: SharedMemory<f32>,

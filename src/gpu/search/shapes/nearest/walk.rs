@@ -75,8 +75,8 @@ fn walk_for<F: Float, T: DistanceTest>(
     heap.write(found, spec);
 }
 
-/// Stores an upper bound of the squared distance of each query's last neighbour. It is that of the `k` nearest primitives
-/// around the leaf at the end of a descent, or the squared radius if there are fewer.
+/// Stores an upper bound of the squared distance of each query's last neighbour. It is that of the `k` nearest
+/// primitives around the leaf at the end of a descent, or the squared radius if there are fewer.
 #[cube(launch)]
 #[allow(clippy::too_many_arguments)]
 pub(super) fn bound_nearest<F: Float, T: DistanceTest>(
@@ -97,18 +97,21 @@ pub(super) fn bound_nearest<F: Float, T: DistanceTest>(
         let (first, behind) = (tree.links[leaf as usize][1], tree.links[(leaf + 1) as usize][1]);
         let from = first - min(first, k);
         let to = min(behind + k, tree.stored);
+        let mut upper = f32::new(f32::MAX);
         if comptime!(spec.are_bounded) {
-            let upper = upper_bound::<F>(tree, triangles, asked, query, from, to, &own, spec);
-            bounds[query as usize] = heap.last(spec).min(upper);
-        } else {
-            push_all::<F, T>(&mut heap, tree, stored, &asked.order, from, to, &own, spec);
-            bounds[query as usize] = heap.last(spec);
+            upper = upper_bound::<F>(tree, triangles, asked, query, from, to, &own, spec);
         }
+        // Less than `k` triangles have bounds.
+        if upper == f32::new(f32::MAX) {
+            push_all::<F, T>(&mut heap, tree, stored, &asked.order, from, to, &own, spec);
+        }
+        let upper2 = f64::cast_from(upper) * f64::cast_from(upper);
+        bounds[query as usize] = select(upper < f32::new(f32::MAX), heap.last(spec).min(upper2), heap.last(spec));
     }
 }
 
-/// Returns an upper bound of the squared distance of the last of the wanted triangles among those from a position up to
-/// another one (exclusive).
+/// Returns an upper bound of the distance of the last of the wanted triangles among those from a position up to another
+/// one (exclusive), or the largest number.
 #[cube]
 #[allow(clippy::too_many_arguments)]
 fn upper_bound<F: Float>(
@@ -120,7 +123,7 @@ fn upper_bound<F: Float>(
     to: u32,
     own: &OwnBox<F>,
     #[comptime] spec: NearestSpec,
-) -> f64 {
+) -> f32 {
     let d = comptime!(spec.d);
     let point = near_point::<F>(own, d);
     let excluded = excluded(asked, query, spec);
@@ -138,8 +141,7 @@ fn upper_bound<F: Float>(
             }
         }
     }
-    let last = f64::cast_from(upper.last());
-    last * last
+    upper.last()
 }
 
 /// Returns the leaf at the end of a descent to the child that is nearer to rounding.
