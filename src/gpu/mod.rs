@@ -105,6 +105,17 @@
 //! [`timed`](crate::phases::timed). A thread of cubecl launches the kernels, so a profiler does not assign them to the
 //! ranges of the calling thread.
 //!
+//! **Why these are missing.**
+//! - A single query: a launch takes longer than the search on the CPU. Use a slice of one query.
+//! - Closures: kernels are compiled from types with `#[cube]` functions.
+//! - Accessors of results: they borrow memory of the host, and `read` copies results there.
+//! - `for_each_hit` of boxes, shapes and meshes: lists of hits and `map_hits` cover it.
+//! - Neighbours and pairs of boxes within a radius: `nearest_all` with a radius finds them, nearest first.
+//! - Winding numbers: they are sums of arctangents, which devices round differently from the CPU.
+//! - Limits of `n_density`, `n_hop` and `n_merge`: kernels keep that many neighbours in registers or shared memory.
+//! - [`Ties::Sequential`](crate::cluster::Ties): it follows scikit-learn's order of merges, one after the other.
+//! - Other centres of halos: they are passes over the members, which the CPU does.
+//!
 //! **Stability.** [`Visitor`], [`NeighborMap`], [`Coordinate`] and the re-exported [`cubecl`] follow the versions of cubecl. A new
 //! version of cubecl may change them, even in a release of ropewalk without other changes.
 //!
