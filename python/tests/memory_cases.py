@@ -181,6 +181,7 @@ def cases() -> dict[str, Callable[[], Callable[[], Any]]]:
     method("Bvh", "neighbors", r)
     method("Bvh", "count_neighbors", r)
     method("Bvh", "pairs", r)
+    method("Bvh", "write", lambda: target("vtk"))
 
     estimator("DBSCAN", lambda: rw.DBSCAN(r()))
     method("DBSCAN", "predict", x)

@@ -178,7 +178,8 @@ fn find_images(
             let mut sum = f64::new(0.0);
             #[unroll]
             for k in 0..d {
-                sum += region.duals[axis * d + k] * places[first + k];
+                // Rounded in the same way by the kernel that counts and by the one that writes.
+                sum = fma(region.duals[axis * d + k], places[first + k], sum);
             }
             fractions[axis] = sum;
         }

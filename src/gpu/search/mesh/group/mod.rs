@@ -74,8 +74,8 @@ impl<S: Coordinate> MeshGroup<S> {
     /// # Errors
     /// - The errors of [`crate::search::MeshGroup::build`].
     /// - A mesh is on another device.
-    /// - The meshes together have more than 2^32 - 1 coordinates of corners, or more than a buffer of the device can
-    ///   hold.
+    /// - The meshes together have more than 2^32 - 1 coordinates of corners, or the instances as many numbers (16 each),
+    ///   or more than a buffer of the device can hold.
     pub fn build(meshes: &[Mesh<S>], instances: &[MeshInstance], device: Device) -> Result<Self> {
         for mesh in meshes {
             check_same(["a mesh", "the group"], [mesh.stored.device, device])?;
@@ -91,7 +91,7 @@ impl<S: Coordinate> MeshGroup<S> {
     /// [`crate::search::MeshGroup::set_instances`].
     ///
     /// # Errors
-    /// Those of [`crate::search::MeshGroup::build`]. The group is then unchanged.
+    /// Those of [`MeshGroup::build`] about instances. The group is then unchanged.
     ///
     /// # Cost
     /// The host builds a tree over the boxes of the instances, which is copied to the device.

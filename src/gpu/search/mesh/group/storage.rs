@@ -10,6 +10,7 @@ use crate::error::Result;
 use crate::geometry::Aabb;
 use crate::gpu::buffer::{Buffer, THREADS_PER_BLOCK, blocks_for, check_allocation};
 use crate::gpu::bvh::Coordinate;
+use crate::gpu::errors;
 use crate::gpu::primitives::rounding::product;
 use crate::gpu::search::mesh::constants::{FAR_ERROR, HUGE, N_NUMBERS, PADDING, SCALE, TINY, numbers};
 use crate::gpu::search::mesh::primitives::{Item, Items};
@@ -105,7 +106,8 @@ pub(super) struct Placed<S> {
 impl<S: Coordinate> Placed<S> {
     /// Places instances; `None` if there are none.
     ///
-    /// Errors: those of [`Placement::new`].
+    /// Errors: those of [`Placement::new`]; instances with more numbers than kernels can index, or than a buffer of the
+    /// device can hold.
     pub fn new<R: Runtime>(
         client: &ComputeClient<R>,
         meshes: &Meshes<S>,
@@ -115,6 +117,11 @@ impl<S: Coordinate> Placed<S> {
         if instances.is_empty() {
             return Ok(None);
         }
+        let n_numbers = NUMBERS as u128 * instances.len() as u128;
+        if n_numbers > u128::from(u32::MAX) {
+            return Err(errors::too_many_values(n_numbers, "numbers of instances"));
+        }
+        check_allocation(client, 8 * n_numbers)?;
         let whole = boxes.iter().fold(Aabb::EMPTY, |all, own| all.union(own));
         let frame = Frame::over(&whole);
         let compressed = compress_boxes(instances.len(), &|at| {
