@@ -92,7 +92,6 @@ fn lists_in_cells() {
     for case in cases::<3>().into_iter().step_by(5) {
         compare(&CellCase { radii: case.radii[2..3].to_vec(), ..case });
     }
-    compare(&on_grid::<2>(&mut Random::new(80), 40, 1));
     let many = uniform::<3>(&mut Random::new(81), 3000, 0.6);
     compare(&CellCase { radii: vec![0.5 * many.radii[1]], ..many });
 }
@@ -100,6 +99,7 @@ fn lists_in_cells() {
 #[test]
 #[ignore = "wide"]
 fn wide_lists_in_cells() {
+    compare(&on_grid::<2>(&mut Random::new(80), 40, 1));
     cases::<2>().iter().for_each(compare);
     cases::<3>().iter().for_each(compare);
     let mut random = Random::new(82);
