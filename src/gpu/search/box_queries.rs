@@ -47,8 +47,8 @@ impl<S: Coordinate, const D: usize> BoxBvh<S, D> {
     ///
     /// # Errors
     /// - There are more than 2^32 - 1 entries in total, or more than a buffer of the device can hold.
-    /// - The queries have more than 2^32 - 1 numbers in total, or more than a buffer can hold. A sphere has D + 3, a box
-    ///   or point 1 + 2 D, or 1 + 6 D in a periodic box; other queries have 1 + 2 D and [`Query::NUMBERS`].
+    /// - The queries have more than 2^32 - 1 numbers in total, or more than a buffer can hold. A sphere has D + 3. A box or
+    ///   point has 1 + 2 D, or 1 + 6 D in a periodic box. Other queries have 1 + 2 D and [`Query::NUMBERS`].
     /// - The device fails, or it rounds quotients or roots differently from the CPU, which rays and other shapes need.
     ///
     /// # Cost

@@ -36,8 +36,8 @@ use crate::search::nearest::Nearest;
 /// Values are shapes, user-defined types ([`Shape`]), or pairs of one and a value, which stay on the host. Results are
 /// positions in [`ValueBvh::values`]. Space is open.
 ///
-/// The parts of rays inside shapes may differ from the CPU's in one case: if products of lengths vanish in `f64`, for
-/// shapes of `f32` with radii beyond the range of `f32`.
+/// The parts of rays inside shapes may differ from the CPU's in one case. There, shapes of `f32` have radii beyond the
+/// range of `f32`, and products of their lengths vanish in `f64`.
 ///
 /// ```no_run
 /// use ropewalk::geometry::Triangle;
