@@ -69,9 +69,10 @@ pub fn run_in<T: Send>(
     let loops = LoopProgress::new();
     let display = Display::default();
     let result = watched(py, pool, || loops.observe(work), &|py| display.show(py, &loops));
+    let ended = if result.is_ok() { display.show_end(py, &loops) } else { Ok(()) };
     let closed = display.close(py);
     // The error of the work comes first.
-    result.and_then(|result| closed.map(|()| result))
+    result.and_then(|result| ended.and(closed).map(|()| result))
 }
 
 /// The Python object that shows the progress of a call, or `None` if nobody asked for one. It is created when it is
@@ -85,11 +86,13 @@ impl Display {
             let display = py.import("ropewalk._progress")?.call_method0("of_call")?;
             PyResult::Ok((!display.is_none()).then(|| display.unbind()))
         })?;
-        let state = loops.state();
-        match display {
-            Some(display) if state.total > 0 => {
-                display.call_method1(py, "report", (state.number, state.done, state.total)).map(drop)
-            }
+        display.as_ref().map_or(Ok(()), |display| report(py, display, loops))
+    }
+
+    /// Shows the end of the last loop, if an earlier state was shown.
+    fn show_end(&self, py: Python<'_>, loops: &LoopProgress) -> PyResult<()> {
+        match self.0.get(py) {
+            Some(Some(display)) => report(py, display, loops),
             _ => Ok(()),
         }
     }
@@ -100,6 +103,15 @@ impl Display {
             _ => Ok(()),
         }
     }
+}
+
+/// Reports the current loop to the display, if a loop has begun.
+fn report(py: Python<'_>, display: &Py<PyAny>, loops: &LoopProgress) -> PyResult<()> {
+    let state = loops.state();
+    if state.total == 0 {
+        return Ok(());
+    }
+    display.call_method1(py, "report", (state.number, state.done, state.total)).map(drop)
 }
 
 /// Runs `work` as [`run_in`] does, and calls `watch` regularly. An exception of `watch` cancels the work.

@@ -74,6 +74,16 @@ def test_progress_of_a_function(tmp_path: Path) -> None:
     assert told and told[-1][0] == told[-1][1]
 
 
+def test_the_end_of_a_call_is_told() -> None:
+    told: list[tuple[int, int]] = []
+    points = sample.uniform(300_000, seed=1)
+    for call in (lambda: HDBSCAN(min_samples=9).fit(points), lambda: minimum_spanning_tree(points)):
+        told.clear()
+        with ropewalk.progress(lambda done, total: told.append((done, total))):
+            call()
+        assert len(told) > 1 and told[-1][0] == told[-1][1]
+
+
 def test_progress_of_tqdm(tmp_path: Path) -> None:
     made: list[Any] = []
 
