@@ -190,40 +190,38 @@ pub(crate) fn place<S: Scalar, T: Bounded<S, D>, const D: usize>(primitive: &T, 
 /// Checks that all primitives can be stored, and returns their bounding box.
 pub fn check<S: Scalar, T: Bounded<S, D>, const D: usize>(primitives: &[T], space: &Space<D>) -> Result<Aabb<S, D>> {
     check_count::<D>(primitives.len())?;
-    let fits = |x: S| Into::<f64>::into(x.abs()) <= S::LIMIT;
-    let fault = |primitive: &T| {
-        let Aabb { lo, hi } = primitive.bounds();
-        (0..D).find(|&k| !(fits(lo[k]) && fits(hi[k]) && lo[k] <= hi[k]))
-    };
     let part = |range: Range<usize>| {
         primitives[range].iter().fold((Aabb::EMPTY, true), |(bounds, sound), primitive| {
-            (bounds.union(&place(primitive, space)), sound & fault(primitive).is_none())
+            (bounds.union(&place(primitive, space)), sound & faulty_axis(&primitive.bounds()).is_none())
         })
     };
     let (bounds, sound) = fold_tasks(0..primitives.len(), TASK, &part, &|a, b| (a.0.union(&b.0), a.1 & b.1));
     // If all points fit, so does their bounding box, unless they change during the check. Boxes that fit may exceed
     // the limit after wrapping.
-    let is_box_sound =
-        !T::IS_POINT || primitives.is_empty() || (0..D).all(|k| fits(bounds.lo[k]) && fits(bounds.hi[k]));
+    let is_box_sound = !T::IS_POINT || primitives.is_empty() || faulty_axis(&bounds).is_none();
     if sound && is_box_sound {
         return Ok(bounds);
     }
-    let found = primitives
-        .iter()
-        .enumerate()
-        .find_map(|(index, primitive)| fault(primitive).map(|axis| (index, axis, primitive.bounds())));
-    match found {
-        None => Err(errors::changed()),
-        Some((index, axis, Aabb { lo, hi })) => {
-            let [lo, hi]: [f64; 2] = [lo[axis].into(), hi[axis].into()];
-            let value = if lo.abs() <= S::LIMIT { hi } else { lo };
-            Err(if value.abs() <= S::LIMIT {
-                errors::inverted(index, axis, lo, hi)
-            } else {
-                Error::coordinate(index, axis, value, S::LIMIT)
-            })
-        }
-    }
+    let found = primitives.iter().enumerate().find_map(|(index, primitive)| box_fault(index, &primitive.bounds()));
+    Err(found.unwrap_or_else(errors::changed))
+}
+
+/// Returns the first axis along which a box cannot be stored.
+fn faulty_axis<S: Scalar, const D: usize>(Aabb { lo, hi }: &Aabb<S, D>) -> Option<usize> {
+    let fits = |x: S| Into::<f64>::into(x.abs()) <= S::LIMIT;
+    (0..D).find(|&k| !(fits(lo[k]) && fits(hi[k]) && lo[k] <= hi[k]))
+}
+
+/// Returns the error for a box that cannot be stored.
+pub(crate) fn box_fault<S: Scalar, const D: usize>(index: usize, own: &Aabb<S, D>) -> Option<Error> {
+    let axis = faulty_axis(own)?;
+    let [lo, hi]: [f64; 2] = [own.lo[axis].into(), own.hi[axis].into()];
+    let value = if lo.abs() <= S::LIMIT { hi } else { lo };
+    Some(if value.abs() <= S::LIMIT {
+        errors::inverted(index, axis, lo, hi)
+    } else {
+        Error::coordinate(index, axis, value, S::LIMIT)
+    })
 }
 
 pub(crate) fn check_count<const D: usize>(n: usize) -> Result<()> {

@@ -19,7 +19,7 @@ pub(super) fn instruction_set(value: &str) -> Error {
 }
 
 /// The error for points to which another thread wrote during the call.
-pub(super) fn changed() -> Error {
+pub(crate) fn changed() -> Error {
     let sentence = "the points changed during the call; do not write to them until it returns";
     Error::new(ErrorKind::Input, sentence)
 }

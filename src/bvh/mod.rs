@@ -28,6 +28,7 @@ mod clear_on_drop;
 mod validate;
 
 #[cfg(any(feature = "gpu", feature = "distributed"))]
+pub(crate) use build::box_fault;
 pub(crate) use build::check_count;
 pub(crate) use build::check_instruction_set;
 #[cfg(feature = "reference")]

@@ -112,6 +112,17 @@ pub(super) fn no_rows(len: usize, dim: usize) -> Error {
     Error::new(ErrorKind::Input, sentence)
 }
 
+/// Corners on the device are for a tree in a periodic box.
+pub(super) fn periodic_corners() -> Error {
+    let sentence = "the tree is in a periodic box, and corners on the device are in open space; use `refit` with boxes";
+    Error::new(ErrorKind::Unsupported, sentence)
+}
+
+/// The number of vertex indices is not a multiple of three.
+pub(super) fn no_faces(len: usize) -> Error {
+    Error::new(ErrorKind::Input, format!("the number of vertex indices must be a multiple of 3, got {len}"))
+}
+
 /// A tree stores primitives other than points.
 pub(super) fn not_points() -> Error {
     Error::new(ErrorKind::Unsupported, "the tree stores boxes; upload it as a `gpu::BoxBvh`")

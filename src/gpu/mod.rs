@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! points -> morton -> radix_sort -> hierarchy -> ropes -> Bvh -> traverse
-//! traverse -> neighbors, pairs, own_radii, map_neighbors, range, nearest, visitor
+//! traverse -> neighbors, pairs, own_radii, map_neighbors, range, nearest, of_points, visitor
 //!          -> cell -> CellBvh
 //! boxes -> morton, .., ropes -> BoxBvh -> box_queries, box_pairs, nearest_boxes
 //!          -> connect -> labels -> dbscan, fof -> halos -> centers
@@ -35,6 +35,10 @@
 //! With the feature `cuda`, memory is shared with other libraries by address. `DeviceVec::from_cuda` copies another
 //! library's numbers within the device, [`Points::from_device`] takes the copy, and `DeviceVec::to_cuda` returns the
 //! address of a result.
+//!
+//! **Data on the device.** [`Points::from_device`], [`BoxBvh::from_device`], [`Mesh::from_device`] and
+//! [`Rays::from_device`] take numbers that are on the device already, which are checked there. [`Bvh::neighbors_of`],
+//! [`Bvh::count_neighbors_of`] and the methods `nearest_of` of all trees search around such points.
 //!
 //! **Features.** `cuda` is for NVIDIA's GPUs. `vulkan` is for other GPUs, and for the CPU with a software driver.
 //! Vulkan drivers whose distances differ from the CPU's are rejected, such as NVIDIA's, which fuses products with

@@ -11,7 +11,7 @@ fn device() -> Device {
 
 /// Returns boxes of many sizes around positions in a cube of side 8, some of them without extent, some beyond the cube,
 /// and some copies.
-fn boxes<S: Coordinate, const D: usize>(random: &mut Random, n: usize, grid: f64) -> Vec<Aabb<S, D>> {
+pub(super) fn boxes<S: Coordinate, const D: usize>(random: &mut Random, n: usize, grid: f64) -> Vec<Aabb<S, D>> {
     let mut all: Vec<Aabb<S, D>> = vec![];
     for i in 0..n {
         if i % 7 == 6 {

@@ -18,6 +18,7 @@ mod devices;
 mod dimensions;
 mod hdbscan;
 mod hop;
+mod in_device_memory;
 mod interpolate;
 mod lists;
 mod map_neighbors;

@@ -125,31 +125,42 @@ impl<S: Coordinate, const D: usize> BoxBvh<S, D> {
                 map_tasks(n, TASK, &part).into_iter().fold(f64::INFINITY, f64::min)
             })?;
             if n == 0 {
-                let (corners, order) = (Buffer::new(client, 0), Buffer::new(client, 0));
-                return Ok(Self { device, space, nodes: None, corners, order, bounds, built: None, origin: Origin::Empty });
+                return Ok(Self::empty(client, device, space));
             }
             let rows = DeviceVec::new(placed.as_flattened().as_flattened(), device)?.values;
-            let centers = Buffer::<S>::new(client, n * D);
-            find_centers::launch::<S, _>(
-                client,
-                blocks_for(n * D),
-                CubeDim::new_1d(THREADS_PER_BLOCK),
-                rows.arg(),
-                centers.arg(),
-                (n * D) as u32,
-                D,
-            );
-            let Some(SortedLeaves { sorted, leaves, origin }) = sort_points(client, &centers, &bounds)? else {
-                let bvh = crate::Bvh::build_in(&copied(primitives, Bounded::bounds), space)?;
-                return Ok(Self::upload_to(client, &bvh, device, Origin::Host));
-            };
-            end_phase(client, "leaves")?;
-            let corners = gather(client, &rows, &sorted.order, 2 * D, Layout::Columns);
-            let hierarchy = hierarchy(client, &sorted.codes, &leaves);
-            let nodes = Some(nodes::<_, S, D>(client, &hierarchy, &corners, true, n));
-            end_phase(client, "nodes")?;
-            Ok(Self { device, space, nodes, corners, order: sorted.order, bounds, built: None, origin })
+            Self::build_rows(client, device, space, &rows, bounds, || {
+                crate::Bvh::build_in(&copied(primitives, Bounded::bounds), space)
+            })
         })
+    }
+
+    /// Builds a tree over at least one box. `rows` holds the lower and the upper corner of each, in the space, and `bounds` is
+    /// the box around all. `build_on_host` builds the tree on the CPU, if one cell holds too many centres.
+    pub(super) fn build_rows<R: Runtime>(
+        client: &ComputeClient<R>,
+        device: Device,
+        space: Space<D>,
+        rows: &Buffer<S>,
+        bounds: Aabb<S, D>,
+        build_on_host: impl FnOnce() -> Result<crate::Bvh<S, D>>,
+    ) -> Result<Self> {
+        let n = rows.len() / (2 * D);
+        let centers = centers_of::<_, S, D>(client, rows);
+        let Some(SortedLeaves { sorted, leaves, origin }) = sort_points(client, &centers, &bounds)? else {
+            return Ok(Self::upload_to(client, &build_on_host()?, device, Origin::Host));
+        };
+        end_phase(client, "leaves")?;
+        let corners = gather(client, rows, &sorted.order, 2 * D, Layout::Columns);
+        let hierarchy = hierarchy(client, &sorted.codes, &leaves);
+        let nodes = Some(nodes::<_, S, D>(client, &hierarchy, &corners, true, n));
+        end_phase(client, "nodes")?;
+        Ok(Self { device, space, nodes, corners, order: sorted.order, bounds, built: None, origin })
+    }
+
+    /// A tree without boxes.
+    pub(super) fn empty<R: Runtime>(client: &ComputeClient<R>, device: Device, space: Space<D>) -> Self {
+        let (corners, order) = (Buffer::new(client, 0), Buffer::new(client, 0));
+        Self { device, space, nodes: None, corners, order, bounds: Aabb::EMPTY, built: None, origin: Origin::Empty }
     }
 
     /// Copies a tree of boxes or points from the host to a device. Points become boxes without extent.
@@ -238,6 +249,18 @@ impl<S: Coordinate, const D: usize> BoxBvh<S, D> {
             Ok(tree)
         })
     }
+}
+
+/// Returns the centres of at least one box, whose corners are given box by box.
+pub(super) fn centers_of<R: Runtime, S: Coordinate, const D: usize>(
+    client: &ComputeClient<R>,
+    rows: &Buffer<S>,
+) -> Buffer<S> {
+    let n = rows.len() / 2;
+    let centers = Buffer::<S>::new(client, n);
+    let dim = CubeDim::new_1d(THREADS_PER_BLOCK);
+    find_centers::launch::<S, _>(client, blocks_for(n), dim, rows.arg(), centers.arg(), n as u32, D);
+    centers
 }
 
 /// Computes each coordinate of the centres of boxes, rounded as by [`Aabb::center`]. Rows hold the lower corner and the

@@ -19,6 +19,7 @@ pub(super) mod reduce;
 pub(super) mod ropes;
 pub(super) mod bounds;
 mod box_tree;
+mod boxes_on_device;
 mod cost;
 #[cfg(feature = "distributed")]
 mod top_boxes;

@@ -9,7 +9,7 @@ use cubecl::prelude::*;
 
 use crate::bvh::errors as tree_errors;
 use crate::error::Result;
-use crate::geometry::Bounded;
+use crate::geometry::{Aabb, Bounded};
 use crate::gpu::buffer::{Buffer, THREADS_PER_BLOCK, blocks_for, end_phase};
 use crate::gpu::bvh::box_tree::PlacedBoxes;
 use crate::gpu::bvh::cost::Cost;
@@ -111,17 +111,26 @@ impl<S: Coordinate, const D: usize> BoxBvh<S, D> {
             return Err(tree_errors::refit(primitives.len(), self.len()));
         }
         let PlacedBoxes { placed, bounds } = PlacedBoxes::new(primitives, &self.space)?;
-        let Some(nodes) = &self.nodes else { return Ok(()) };
         on!(self.device, client => {
             let coordinates = placed.as_flattened().as_flattened();
             check_distances::<_, S>(client, self.device, || smallest(coordinates))?;
-            let built = self.built.clone().unwrap_or_else(|| Cost::of_built(client, nodes, &self.bounds));
-            let rows = DeviceVec::new(placed.as_flattened().as_flattened(), self.device)?.values;
-            let corners = gather(client, &rows, &self.order, 2 * D, Layout::Columns);
-            let (nodes, _) = refitted::<_, S, D>(client, nodes, &corners, self.len(), true);
-            (self.nodes, self.corners, self.bounds, self.built) = (Some(nodes), corners, bounds, Some(built));
-            end_phase(client, "boxes")
+            self.refit_rows(client, &DeviceVec::new(coordinates, self.device)?.values, bounds)
         })
+    }
+
+    /// Updates the tree, which is not empty, to boxes whose corners are on the device, box by box and in its space.
+    pub(super) fn refit_rows<R: Runtime>(
+        &mut self,
+        client: &ComputeClient<R>,
+        rows: &Buffer<S>,
+        bounds: Aabb<S, D>,
+    ) -> Result<()> {
+        let Some(nodes) = &self.nodes else { return Ok(()) };
+        let built = self.built.clone().unwrap_or_else(|| Cost::of_built(client, nodes, &self.bounds));
+        let corners = gather(client, rows, &self.order, 2 * D, Layout::Columns);
+        let (nodes, _) = refitted::<_, S, D>(client, nodes, &corners, self.len(), true);
+        (self.nodes, self.corners, self.bounds, self.built) = (Some(nodes), corners, bounds, Some(built));
+        end_phase(client, "boxes")
     }
 
     /// Rebuilds the tree over other primitives, as [`crate::Bvh::rebuild`]. Their number may differ.

@@ -15,6 +15,7 @@ mod mesh;
 pub(super) mod nearest;
 mod nearest_each;
 pub(super) mod neighbors;
+mod of_points;
 pub(super) mod query_points;
 mod own_radii;
 mod pairs;

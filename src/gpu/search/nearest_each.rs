@@ -7,11 +7,10 @@
 use crate::bvh::copied;
 use crate::error::Result;
 use crate::geometry::Bounded;
-use crate::gpu::buffer::end_phase;
 use crate::gpu::bvh::{BoxBvh, Bvh, Coordinate};
 use crate::gpu::device::on;
 use crate::gpu::search::nearest::Neighbors;
-use crate::gpu::search::shapes::nearest::{OfBoxes, Wanted};
+use crate::gpu::search::shapes::nearest::{OfBoxes, Wanted, nearest_of_rows, sorted_boxes};
 use crate::gpu::search::shapes::{Distance, ValueBvh};
 use crate::search::nearest::Nearest;
 use crate::search::nearest::errors::check_options;
@@ -46,13 +45,10 @@ impl<S: Coordinate, const D: usize> Bvh<S, D> {
         check_options(wanted.len(), queries.len())?;
         let boxes = copied(queries, Bounded::bounds);
         on!(self.device, client => {
-            let found = Neighbors::unfilled(client, self.device, boxes.len(), largest(wanted), self.len())?;
-            if let Some(nodes) = self.nodes.as_ref().filter(|_| found.indices.len() > 0) {
-                let tree = self.searched(nodes);
-                tree.fill_nearest::<_, OfBoxes>(client, None, &boxes, Wanted::Each(wanted), &found)?;
-                end_phase(client, "nearest")?;
-            }
-            Ok(found)
+            let tree = self.nodes.as_ref().map(|nodes| (self.searched(nodes), None));
+            nearest_of_rows::<_, OfBoxes, S, D>(client, self.device, tree, (boxes.len(), largest(wanted)), |tree| {
+                sorted_boxes(client, tree, &boxes, Wanted::Each(wanted))
+            })
         })
     }
 }
@@ -63,12 +59,10 @@ impl<S: Coordinate, const D: usize> BoxBvh<S, D> {
         check_options(wanted.len(), queries.len())?;
         let boxes = copied(queries, Bounded::bounds);
         on!(self.device, client => {
-            let found = Neighbors::unfilled(client, self.device, boxes.len(), largest(wanted), self.len())?;
-            if let Some(tree) = self.searched().filter(|_| found.indices.len() > 0) {
-                tree.fill_nearest::<_, OfBoxes>(client, None, &boxes, Wanted::Each(wanted), &found)?;
-                end_phase(client, "nearest")?;
-            }
-            Ok(found)
+            let tree = self.searched().map(|tree| (tree, None));
+            nearest_of_rows::<_, OfBoxes, S, D>(client, self.device, tree, (boxes.len(), largest(wanted)), |tree| {
+                sorted_boxes(client, tree, &boxes, Wanted::Each(wanted))
+            })
         })
     }
 }
@@ -81,12 +75,10 @@ impl<T: Distance<S, D>, S: Coordinate, const D: usize> ValueBvh<T, S, D> {
         let boxes = copied(points, Bounded::bounds);
         let device = self.device();
         on!(device, client => {
-            let found = Neighbors::unfilled(client, device, boxes.len(), largest(wanted), self.len())?;
-            if let Some((tree, stored)) = self.searched().filter(|_| found.indices.len() > 0) {
-                tree.fill_nearest::<_, T::Test>(client, Some(stored), &boxes, Wanted::Each(wanted), &found)?;
-                end_phase(client, "nearest")?;
-            }
-            Ok(found)
+            let tree = self.searched().map(|(tree, stored)| (tree, Some(stored)));
+            nearest_of_rows::<_, T::Test, S, D>(client, device, tree, (boxes.len(), largest(wanted)), |tree| {
+                sorted_boxes(client, tree, &boxes, Wanted::Each(wanted))
+            })
         })
     }
 }

@@ -95,7 +95,7 @@ impl<S: Coordinate, const D: usize> Bvh<S, D> {
         let radius = radius.into();
         on!(self.device, client => {
             match &self.nodes {
-                Some(nodes) => self.lists_of(client, nodes, &self.balls_about_stored(client, radius)),
+                Some(nodes) => self.lists_of(client, nodes, &self.balls_about_stored(client, radius), &self.order),
                 None => Ok(Csr::without_lists(client, self.device)),
             }
         })
@@ -128,42 +128,45 @@ impl<S: Coordinate, const D: usize> Bvh<S, D> {
             let before = std::mem::replace(lists, Csr::without_lists(client, self.device));
             if let Some(nodes) = &self.nodes {
                 *lists = if before.device == self.device {
-                    self.lists_in(client, nodes, &self.balls_about_stored(client, radius), before)?
+                    self.lists_in(client, nodes, &self.balls_about_stored(client, radius), &self.order, before)?
                 } else {
-                    self.lists_of(client, nodes, &self.balls_about_stored(client, radius))?
+                    self.lists_of(client, nodes, &self.balls_about_stored(client, radius), &self.order)?
                 };
             }
             Ok(())
         })
     }
 
-    /// Lists the points within the radius of each stored point.
+    /// Lists the points in each ball. List `order[i]` is that of ball `i`.
     pub(super) fn lists_of<R: Runtime>(
         &self,
         client: &ComputeClient<R>,
         nodes: &Nodes<S>,
         asked: &WalkQueries<S>,
+        order: &Buffer<u32>,
     ) -> Result<Csr> {
-        self.lists_in(client, nodes, asked, Csr::without_lists(client, self.device))
+        self.lists_in(client, nodes, asked, order, Csr::without_lists(client, self.device))
     }
 
-    /// Lists the points within the radius of each stored point, in the memory of `lists`, which is on the same device.
+    /// Lists the points in each ball, as [`lists_of`](Self::lists_of), in the memory of `lists`, which is on the same
+    /// device.
     fn lists_in<R: Runtime>(
         &self,
         client: &ComputeClient<R>,
         nodes: &Nodes<S>,
         asked: &WalkQueries<S>,
+        order: &Buffer<u32>,
         lists: Csr,
     ) -> Result<Csr> {
         let Csr { device, mut offsets, mut values } = lists;
-        offsets.renew(client, self.len() + 1);
+        offsets.renew(client, asked.n + 1);
         offsets.fill(client, 0);
         let mode = TraversalMode::Whole;
         let listed = self.list_runs(client, nodes, asked, mode);
-        let (order, counts) = (|| self.order.arg(), || offsets.arg());
-        self.walk_listed::<_, Count>(client, nodes, asked, mode, listed.as_ref(), order, counts);
+        let (rows, counts) = (|| order.arg(), || offsets.arg());
+        self.walk_listed::<_, Count>(client, nodes, asked, mode, listed.as_ref(), rows, counts);
         values.renew(client, Csr::<u32>::count_values(client, &offsets)?);
-        let rows = || ListOutputLaunch::new(self.order.arg(), self.order.arg(), offsets.arg());
+        let rows = || ListOutputLaunch::new(self.order.arg(), order.arg(), offsets.arg());
         self.write_lists(client, nodes, asked, listed.as_ref(), rows, &values);
         Ok(Csr { device, offsets, values })
     }

@@ -42,7 +42,7 @@ impl<S: Coordinate, const D: usize> Bvh<S, D> {
         check_one_each("radii", radii.len(), self.len())?;
         on!(self.device, client => {
             match &self.nodes {
-                Some(nodes) => self.lists_of(client, nodes, &self.balls_with_radii(client, radii)),
+                Some(nodes) => self.lists_of(client, nodes, &self.balls_with_radii(client, radii), &self.order),
                 None => Ok(Csr::without_lists(client, self.device)),
             }
         })

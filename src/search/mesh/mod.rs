@@ -172,11 +172,7 @@ fn build<S: Scalar>(vertices: &[[S; 3]], faces: &[[u32; 3]]) -> Result<Mesh<S>> 
 /// Checks the arguments of a build; see [`Mesh::build`] for the errors.
 pub(crate) fn check_input<S: Scalar>(vertices: &[[S; 3]], faces: &[[u32; 3]]) -> Result<()> {
     check_vertices(vertices)?;
-    let max = wide_node::BLOCK as usize - 1;
-    if faces.len() > max {
-        let sentence = format!("a mesh has at most {max} faces, got {}", faces.len());
-        return Err(Error::new(ErrorKind::Unsupported, sentence));
-    }
+    check_face_count(faces.len())?;
     let fault = |range: std::ops::Range<usize>| {
         let is_bad = |face: &[u32; 3]| face.iter().any(|&vertex| vertex as usize >= vertices.len());
         faces[range.clone()].iter().position(is_bad).map(|at| range.start + at)
@@ -186,8 +182,17 @@ pub(crate) fn check_input<S: Scalar>(vertices: &[[S; 3]], faces: &[[u32; 3]]) ->
     Err(missing_vertex(index, vertex, vertices.len()))
 }
 
+/// Returns an error if a mesh cannot have this number of faces.
+pub(crate) fn check_face_count(faces: usize) -> Result<()> {
+    let max = wide_node::BLOCK as usize - 1;
+    if faces <= max {
+        return Ok(());
+    }
+    Err(Error::new(ErrorKind::Unsupported, format!("a mesh has at most {max} faces, got {faces}")))
+}
+
 /// The error for a face with a vertex index of at least `vertices`.
-fn missing_vertex(face: usize, vertex: u32, vertices: usize) -> Error {
+pub(crate) fn missing_vertex(face: usize, vertex: u32, vertices: usize) -> Error {
     let sentence =
         format!("face {face} has the vertex index {vertex}; with {vertices} vertices, it must be less than {vertices}");
     Error::new(ErrorKind::Input, sentence).at(face)

@@ -18,7 +18,7 @@ use cubecl::prelude::*;
 use crate::error::Result;
 use crate::geometry::Space;
 use crate::gpu::buffer::{Buffer, check_allocation, grid};
-use crate::gpu::bvh::Coordinate;
+use crate::gpu::bvh::{Coordinate, Points};
 use crate::gpu::device::{MAX_ITERATIONS, is_cuda, on};
 use crate::gpu::errors;
 use crate::gpu::search::mesh::constants::{PADDING, SCALE};
@@ -27,6 +27,7 @@ use crate::gpu::search::mesh::point_triangle::{NUMBERS, closest};
 use crate::gpu::search::mesh::primitives::ItemsIn;
 use crate::gpu::search::mesh::tree::{Axis, Node, Nodes, byte};
 use crate::gpu::search::mesh::{Mesh, check_numbers};
+use crate::gpu::search::of_points::check_place;
 use crate::gpu::search::query_points::QueryPoints;
 use crate::parallel::map;
 
@@ -58,43 +59,83 @@ impl<S: Coordinate> Mesh<S> {
     /// # Cost
     /// Memory: 60 bytes per point; while it runs, by the sizes of buffers, some 60 more per point of `f32`.
     pub fn nearest_all(&self, points: &[[S; 3]], radius: impl Into<f64>) -> Result<MeshNeighbors> {
-        let (stored, radius, n) = (&self.stored, radius.into(), points.len());
-        on!(stored.device, client => {
-            check_numbers(NUMBERS, n)?;
-            check_allocation(client, (8 * NUMBERS * n) as u128)?;
-            let indices = Buffer::filled(client, n, u32::MAX);
-            let numbers = Buffer::<f64>::new(client, NUMBERS * n);
-            let tree = stored.tree.as_ref().filter(|_| radius >= 0.0);
+        on!(self.stored.device, client => self.find_nearest(client, points.len(), radius.into(), || {
             // Points beyond the coordinate limit have no nearest triangle.
-            let within = map(if tree.is_some() { n } else { 0 }, 1 << 14, &|at| {
+            let within = map(points.len(), 1 << 14, &|at| {
                 points[at].map(|x| if Into::<f64>::into(x).abs() <= S::LIMIT { x } else { S::from_f64(f64::NAN) })
             });
-            let queries = QueryPoints::of_finite(client, &within, &Space::OPEN)?;
-            if let (Some(tree), Some(queries)) = (tree, queries) {
-                let n = queries.order.len();
-                let doubts = Buffer::<u32>::new(client, n);
-                let radius2 = Buffer::from_slice(client, &[radius * radius]);
-                let near = || NearestOutputLaunch::new(indices.arg(), numbers.arg());
-                let asked = || QueryPointsInLaunch::new(queries.axes.arg(), queries.order.arg(), radius2.arg(), n as u32);
-                let (dim, blocks) = (CubeDim::new_1d(NEAREST_BLOCK_THREADS), grid(n.div_ceil(NEAREST_BLOCK_THREADS as usize)));
-                // SAFETY: the launch contract of this module. `doubts` has an element for each of the `n` queries,
-                // and `indices` and `numbers` have a row for each point.
-                unsafe {
-                    let items = stored.items.arg();
-                    find_all::launch_unchecked::<S, _>(
-                        client, blocks.clone(), dim, tree.arg(), items, asked(), near(), doubts.arg(),
-                    );
-                    // Drivers without CUDA end long loops early: see `cast`.
-                    let is_long = stored.items.n > MAX_ITERATIONS && !is_cuda(client);
-                    if is_long && doubts.read(client)?.contains(&1) {
-                        return Err(errors::long_loops("a point far from the mesh"));
-                    }
-                    let items = stored.items.arg();
-                    find_doubted::launch_unchecked::<S, _>(client, blocks, dim, items, asked(), near(), doubts.arg());
-                }
+            QueryPoints::of_finite(client, &within, &Space::OPEN)
+        }))
+    }
+
+    /// Finds the nearest triangle to each of `points`, which are on the device, within `radius`, inclusive. The result
+    /// is that of [`Mesh::nearest_all`].
+    ///
+    /// ```no_run
+    /// use ropewalk::gpu::{Device, DeviceVec, Mesh, Points};
+    ///
+    /// let device = Device::first()?;
+    /// let mesh = Mesh::build(&[[0.0f32, 0.0, 0.0], [1.0, 0.0, 0.0], [0.0, 1.0, 0.0]], &[[0, 1, 2]], device)?;
+    /// let coordinates = DeviceVec::new(&[0.25f32, 0.25, 2.0], device)?;
+    /// let near = mesh.nearest_of(&Points::from_device(&coordinates, None)?, f64::INFINITY)?.read()?[0].unwrap();
+    /// assert_eq!(near.distance2, 4.0);
+    /// # Ok::<(), ropewalk::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// - The points are on another device, or in a periodic box.
+    /// - The errors of [`Mesh::nearest_all`].
+    ///
+    /// # Cost
+    /// That of [`Mesh::nearest_all`], without a transfer.
+    pub fn nearest_of(&self, points: &Points<S, 3>, radius: impl Into<f64>) -> Result<MeshNeighbors> {
+        check_place(points, self.stored.device, &Space::OPEN)?;
+        on!(self.stored.device, client => self.find_nearest(client, points.len(), radius.into(), || {
+            let sorted = || QueryPoints::new(client, &points.values, &points.bounds);
+            (!points.is_empty()).then(sorted).transpose()
+        }))
+    }
+
+    /// Finds the nearest triangles of `points` queries. `sort` returns those that may have one.
+    fn find_nearest<R: Runtime>(
+        &self,
+        client: &ComputeClient<R>,
+        points: usize,
+        radius: f64,
+        sort: impl FnOnce() -> Result<Option<QueryPoints<S>>>,
+    ) -> Result<MeshNeighbors> {
+        let stored = &self.stored;
+        check_numbers(NUMBERS, points)?;
+        check_allocation(client, (8 * NUMBERS * points) as u128)?;
+        let indices = Buffer::filled(client, points, u32::MAX);
+        let numbers = Buffer::<f64>::new(client, NUMBERS * points);
+        let hits = || {
+            let (indices, numbers) = (indices.clone(), numbers.clone());
+            MeshNeighbors(OptionalHits { device: stored.device, indices, numbers })
+        };
+        let Some(tree) = stored.tree.as_ref().filter(|_| radius >= 0.0) else { return Ok(hits()) };
+        let Some(queries) = sort()? else { return Ok(hits()) };
+        let n = queries.order.len();
+        let doubts = Buffer::<u32>::new(client, n);
+        let radius2 = Buffer::from_slice(client, &[radius * radius]);
+        let near = || NearestOutputLaunch::new(indices.arg(), numbers.arg());
+        let asked = || QueryPointsInLaunch::new(queries.axes.arg(), queries.order.arg(), radius2.arg(), n as u32);
+        let (dim, blocks) = (CubeDim::new_1d(NEAREST_BLOCK_THREADS), grid(n.div_ceil(NEAREST_BLOCK_THREADS as usize)));
+        // SAFETY: the launch contract of this module. `doubts` has an element for each of the `n` queries, and `indices`
+        // and `numbers` have a row for each point.
+        unsafe {
+            let items = stored.items.arg();
+            let (tree, marks) = (tree.arg(), doubts.arg());
+            find_all::launch_unchecked::<S, _>(client, blocks.clone(), dim, tree, items, asked(), near(), marks);
+            // Drivers without CUDA end long loops early: see `cast`.
+            let is_long = stored.items.n > MAX_ITERATIONS && !is_cuda(client);
+            if is_long && doubts.read(client)?.contains(&1) {
+                return Err(errors::long_loops("a point far from the mesh"));
             }
-            Ok(MeshNeighbors(OptionalHits { device: stored.device, indices, numbers }))
-        })
+            let items = stored.items.arg();
+            find_doubted::launch_unchecked::<S, _>(client, blocks, dim, items, asked(), near(), doubts.arg());
+        }
+        Ok(hits())
     }
 }
 

@@ -12,7 +12,7 @@ use cubecl::prelude::{ComputeClient, CubeDim, Runtime};
 use crate::bvh::{copied, errors as tree_errors};
 use crate::error::Result;
 use crate::geometry::{Aabb, Bounded};
-use crate::gpu::buffer::{Buffer, THREADS_PER_BLOCK, blocks_for, check_allocation, end_phase};
+use crate::gpu::buffer::{Buffer, THREADS_PER_BLOCK, blocks_for, check_allocation};
 use crate::gpu::bvh::{BoxBvh, Coordinate};
 use crate::gpu::csr::Csr;
 use crate::gpu::device::{Device, on};
@@ -23,7 +23,7 @@ use crate::gpu::primitives::rounding::check_quotients;
 use crate::gpu::primitives::warp::Warp;
 use crate::gpu::search::mesh::wide_boxes::WideBoxes;
 use crate::gpu::search::nearest::Neighbors;
-use crate::gpu::search::shapes::nearest::Wanted;
+use crate::gpu::search::shapes::nearest::{Wanted, nearest_of_rows, sorted_boxes};
 use crate::gpu::search::shapes::query::Query;
 use crate::gpu::search::shapes::rows::{HostRows, check_rows};
 use crate::gpu::search::shapes::searched_tree::{SearchedTree, StoredRows};
@@ -233,13 +233,10 @@ impl<T: Distance<S, D>, S: Coordinate, const D: usize> ValueBvh<T, S, D> {
         let wanted = wanted.into();
         let device = self.boxes.device;
         on!(device, client => {
-            let found = Neighbors::unfilled(client, device, points.len(), wanted.k, self.len())?;
-            if let Some((tree, stored)) = self.searched().filter(|_| found.indices.len() > 0) {
-                let boxes = copied(points, Bounded::bounds);
-                tree.fill_nearest::<_, T::Test>(client, Some(stored), &boxes, Wanted::Same(wanted), &found)?;
-                end_phase(client, "nearest")?;
-            }
-            Ok(found)
+            let tree = self.searched().map(|(tree, stored)| (tree, Some(stored)));
+            nearest_of_rows::<_, T::Test, S, D>(client, device, tree, (points.len(), wanted.k), |tree| {
+                sorted_boxes(client, tree, &copied(points, Bounded::bounds), Wanted::Same(wanted))
+            })
         })
     }
 }

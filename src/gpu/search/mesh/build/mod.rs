@@ -2,6 +2,7 @@
 //!
 //! ```text
 //! vertices, faces -> corners, codes -> order -> leaves -> merge -> collapse -> encode -> tree
+//! vertices, faces in device memory -> on_device -> the same
 //! tree, vertices -> corners -> refit (encode) -> tree
 //! ```
 //!
@@ -13,6 +14,7 @@
 mod collapse;
 mod encode;
 mod merge;
+mod on_device;
 mod refit;
 
 use cubecl::prelude::*;
@@ -76,18 +78,28 @@ impl<S: Coordinate> Mesh<S> {
             let faces = DeviceVec::new(faces.as_flattened(), device)?.values;
             let places = DeviceVec::new(vertices.as_flattened(), device)?.values;
             end_phase(client, "upload")?;
-            let (items, bounds) = items_of(client, &places, &faces)?;
-            end_phase(client, "corners")?;
-            let mut built = RefitData { faces, n_vertices: vertices.len(), levels: vec![0], built_cost: None };
-            if n == 0 {
-                return Ok(Self { stored: Stored { device, tree: None, items }, bounds, refit: Some(built) });
-            }
-            let leaves = sorted_leaves(client, &items);
-            end_phase(client, "leaves")?;
-            let (tree, levels) = tree_of(client, leaves, &items)?;
-            built.levels = levels;
-            Ok(Self { stored: Stored { device, tree: Some(tree), items }, bounds, refit: Some(built) })
+            Self::build_from(client, device, &places, faces)
         })
+    }
+
+    /// Builds a mesh from checked vertices and faces on the device.
+    fn build_from<R: Runtime>(
+        client: &ComputeClient<R>,
+        device: Device,
+        vertices: &Buffer<S>,
+        faces: Buffer<u32>,
+    ) -> Result<Self> {
+        let (items, bounds) = items_of(client, vertices, &faces)?;
+        end_phase(client, "corners")?;
+        let mut built = RefitData { faces, n_vertices: vertices.len() / 3, levels: vec![0], built_cost: None };
+        if items.n == 0 {
+            return Ok(Self { stored: Stored { device, tree: None, items }, bounds, refit: Some(built) });
+        }
+        let leaves = sorted_leaves(client, &items);
+        end_phase(client, "leaves")?;
+        let (tree, levels) = tree_of(client, leaves, &items)?;
+        built.levels = levels;
+        Ok(Self { stored: Stored { device, tree: Some(tree), items }, bounds, refit: Some(built) })
     }
 
     /// Waits until the mesh is built.

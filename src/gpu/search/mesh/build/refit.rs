@@ -55,26 +55,34 @@ impl<S: Coordinate> Mesh<S> {
     /// A transfer of the vertices, and about a third of the kernels of a build. Memory: that of another copy of the
     /// mesh while it runs.
     pub fn refit(&mut self, vertices: &[[S; 3]]) -> Result<()> {
-        let Some(refit) = &mut self.refit else { return Err(uploaded()) };
-        if vertices.len() != refit.n_vertices {
-            return Err(vertex_count(vertices.len(), refit.n_vertices));
-        }
+        self.check_refit(vertices.len())?;
         check_vertices(vertices)?;
-        let stored = &mut self.stored;
-        on!(stored.device, client => {
-            check_rounding::<_, S>(client, stored.device, || smallest_of(vertices))?;
-            let places = DeviceVec::new(vertices.as_flattened(), stored.device)?.values;
-            let (items, bounds) = items_of(client, &places, &refit.faces)?;
-            if let Some(tree) = &mut stored.tree {
-                if refit.built_cost.is_none() {
-                    refit.built_cost = Some(cost(client, tree)?);
-                }
-                *tree = encode(client, &topology(client, tree, items.n, &refit.levels), &items);
-            }
-            stored.items = items;
-            self.bounds = bounds;
-            Ok(())
+        let device = self.stored.device;
+        on!(device, client => {
+            check_rounding::<_, S>(client, device, || smallest_of(vertices))?;
+            self.refit_to(client, &DeviceVec::new(vertices.as_flattened(), device)?.values)
         })
+    }
+
+    /// Returns an error if the mesh was uploaded, or has another number of vertices.
+    pub(super) fn check_refit(&self, vertices: usize) -> Result<()> {
+        let Some(refit) = &self.refit else { return Err(uploaded()) };
+        if vertices == refit.n_vertices { Ok(()) } else { Err(vertex_count(vertices, refit.n_vertices)) }
+    }
+
+    /// Updates the mesh to checked vertices on its device.
+    pub(super) fn refit_to<R: Runtime>(&mut self, client: &ComputeClient<R>, vertices: &Buffer<S>) -> Result<()> {
+        let (stored, Some(refit)) = (&mut self.stored, &mut self.refit) else { return Err(uploaded()) };
+        let (items, bounds) = items_of(client, vertices, &refit.faces)?;
+        if let Some(tree) = &mut stored.tree {
+            if refit.built_cost.is_none() {
+                refit.built_cost = Some(cost(client, tree)?);
+            }
+            *tree = encode(client, &topology(client, tree, items.n, &refit.levels), &items);
+        }
+        stored.items = items;
+        self.bounds = bounds;
+        Ok(())
     }
 
     /// Returns the cost of the tree relative to its cost when it was built: 1 before the first refit.

@@ -11,6 +11,7 @@
 mod candidates;
 mod heap;
 mod pairs;
+mod queries;
 mod sweep;
 mod walk;
 
@@ -20,19 +21,21 @@ use cubecl::prelude::*;
 
 use crate::bvh::copied;
 use crate::error::Result;
-use crate::geometry::{Aabb, Bounded};
+use crate::geometry::Bounded;
 use crate::gpu::buffer::{Buffer, THREADS_PER_BLOCK, blocks_for, end_phase};
 use crate::gpu::bvh::traverse::launch::HEAVY_THREADS;
 use crate::gpu::bvh::{BoxBvh, Coordinate};
-use crate::gpu::device::on;
+use crate::gpu::device::{Device, on};
 use crate::gpu::primitives::warp::Warp;
 use crate::gpu::search::nearest::{MAX_K_PER_SEARCH, Neighbors};
 use crate::gpu::search::shapes::groups::{runs_near, takes_groups};
 use crate::gpu::search::shapes::nearest::heap::{FoundRowsLaunch, NearestQueriesLaunch, NearestSpec};
+use crate::gpu::search::shapes::nearest::queries::row_width;
+pub(in crate::gpu) use crate::gpu::search::shapes::nearest::queries::{Wanted, sorted_boxes, sorted_points};
 use crate::gpu::search::shapes::nearest::sweep::sweep_nearest;
 use crate::gpu::search::shapes::nearest::walk::{bound_nearest, find_nearest};
 use crate::gpu::search::shapes::row_walk::ShapeRowsLaunch;
-use crate::gpu::search::shapes::rows::{RowShape, SortedRows, write_extent};
+use crate::gpu::search::shapes::rows::{RowShape, SortedRows};
 use crate::gpu::search::shapes::searched_tree::{SearchedTree, StoredRows};
 use crate::gpu::search::shapes::shape::ShapeKind;
 use crate::gpu::search::shapes::sweep::{RowGroupsLaunch, sweep_threads};
@@ -66,47 +69,47 @@ impl<S: Coordinate, const D: usize> BoxBvh<S, D> {
     /// For `k` above 64, another search for each further 64 neighbours. Memory: 12 `k` bytes per query; while it runs,
     /// by the sizes of buffers, some 200 more per query in three dimensions.
     pub fn nearest_all<T: Bounded<S, D>>(&self, queries: &[T], wanted: impl Into<Nearest>) -> Result<Neighbors> {
-        let wanted = wanted.into();
-        let boxes = copied(queries, Bounded::bounds);
+        let (wanted, boxes) = (wanted.into(), copied(queries, Bounded::bounds));
         on!(self.device, client => {
-            let found = Neighbors::unfilled(client, self.device, boxes.len(), wanted.k, self.len())?;
-            if let Some(tree) = self.searched().filter(|_| found.indices.len() > 0) {
-                tree.fill_nearest::<_, OfBoxes>(client, None, &boxes, Wanted::Same(wanted), &found)?;
-                end_phase(client, "nearest")?;
-            }
-            Ok(found)
+            let tree = self.searched().map(|tree| (tree, None));
+            nearest_of_rows::<_, OfBoxes, S, D>(client, self.device, tree, (boxes.len(), wanted.k), |tree| {
+                sorted_boxes(client, tree, &boxes, Wanted::Same(wanted))
+            })
         })
     }
 }
 
+/// Finds the `k` stored primitives nearest to each of `n` queries, whose rows `sorted` makes. `tree` is `None` if nothing
+/// is stored, and holds the numbers of stored shapes, if these are tested; queries are then points.
+pub(in crate::gpu) fn nearest_of_rows<R: Runtime, T: DistanceTest, S: Coordinate, const D: usize>(
+    client: &ComputeClient<R>,
+    device: Device,
+    tree: Option<(SearchedTree<S, D>, Option<&StoredRows>)>,
+    (n, k): (usize, usize),
+    sorted: impl FnOnce(&SearchedTree<S, D>) -> Result<SortedRows<S>>,
+) -> Result<Neighbors> {
+    let stored = tree.as_ref().map_or(0, |(tree, _)| tree.order.len());
+    let found = Neighbors::unfilled(client, device, n, k, stored)?;
+    if let Some((tree, stored)) = tree.filter(|_| found.indices.len() > 0) {
+        tree.fill_nearest::<_, T>(client, stored, &sorted(&tree)?, &found)?;
+        end_phase(client, "nearest")?;
+    }
+    Ok(found)
+}
+
 impl<S: Coordinate, const D: usize> SearchedTree<'_, S, D> {
-    /// Searches for each query. There is at least one, and `found.k` is at least 1. `stored` holds the numbers of the
-    /// stored shapes, if these are tested; queries are then points.
-    pub fn fill_nearest<R: Runtime, T: DistanceTest>(
+    /// Searches for each query. There is at least one, and `found.k` is at least 1.
+    fn fill_nearest<R: Runtime, T: DistanceTest>(
         &self,
         client: &ComputeClient<R>,
         stored: Option<&StoredRows>,
-        boxes: &[Aabb<S, D>],
-        wanted: Wanted,
+        sorted: &SortedRows<S>,
         found: &Neighbors,
     ) -> Result<()> {
-        let width = 4 + 2 * D;
-        let write = |at: usize, row: &mut [f64], _: &mut Vec<f64>| {
-            let (wanted, (corners, limits)) = (wanted.of(at), row.split_at_mut(1 + 2 * D));
-            write_extent(self.space, &boxes[at], corners);
-            if wanted.radius < 0.0 || wanted.radius.is_nan() {
-                corners[0] = 0.0;
-            }
-            let excluded = wanted.excluded_for(at as u32).unwrap_or(u32::MAX);
-            limits.copy_from_slice(&[wanted.radius * wanted.radius, wanted.k as f64, excluded.into()]);
-        };
-        let sorted = SortedRows::new(client, self.device, self.space, boxes.len(), width, &write, &|at| {
-            Aabb::center(&boxes[at])
-        })?;
         end_phase(client, "queries")?;
         // Without shapes, their numbers are not read.
         let (rows, extra) = stored.map_or((&sorted.extra, &sorted.extra), |stored| (&stored.rows, &stored.extra));
-        let n = boxes.len();
+        let n = sorted.order.len();
         let arg = || ShapeRowsLaunch::new(rows.arg(), extra.arg());
         let unread = Buffer::new(client, 0);
         let triangles = || stored.map_or(&unread, |stored| &stored.near_triangles).quads();
@@ -157,7 +160,7 @@ impl<S: Coordinate, const D: usize> SearchedTree<'_, S, D> {
                 bounds
             });
             let listed = bounds.as_ref().map(|bounds| {
-                let listed = runs_near(client, self, &sorted.rows, n, (RowShape::Extent, width), Some(bounds));
+                let listed = runs_near(client, self, &sorted.rows, n, (RowShape::Extent, row_width(D)), Some(bounds));
                 let warp = Warp::new(client).apart();
                 let (blocks, dim) = warp.blocks(n, sweep_threads(D));
                 sweep_nearest::launch::<S, T, R>(
@@ -184,25 +187,6 @@ impl<S: Coordinate, const D: usize> SearchedTree<'_, S, D> {
             find_nearest::launch::<S, T, R>(client, blocks, dim, tree, arg(), asked(), heavy, found_rows(), spec);
         }
         Ok(())
-    }
-}
-
-/// The options of queries.
-#[derive(Clone, Copy)]
-pub(in crate::gpu) enum Wanted<'a> {
-    /// The same for each query.
-    Same(Nearest),
-    /// Different ones.
-    Each(&'a [Nearest]),
-}
-
-impl Wanted<'_> {
-    /// Returns the options of a query.
-    fn of(self, query: usize) -> Nearest {
-        match self {
-            Self::Same(wanted) => wanted,
-            Self::Each(wanted) => wanted[query],
-        }
     }
 }
 
