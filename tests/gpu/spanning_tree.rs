@@ -111,17 +111,22 @@ const ALPHAS: [f64; 5] = [0.5, 0.7, 1.0, 1.3, 4.0];
 
 #[test]
 fn alpha_in_f32() {
+    for (i, cloud) in clouds::small::<f32, 3>().iter().enumerate() {
+        compare_alphas(cloud.name, &cloud.points, &[1, 5], &[0.7, 1.3, 4.0], [None, Some(cloud.side)][i % 2]);
+    }
+    let cloud = clouds::clustered::<f32, 3>();
+    compare_alphas(cloud.name, &cloud.points, &[10, 65], &[0.5], None);
+}
+
+#[test]
+#[ignore = "wide"]
+fn wide_alpha() {
     for cloud in clouds::small::<f32, 3>() {
         compare_alphas(cloud.name, &cloud.points, &[1, 5], &ALPHAS, None);
         compare_alphas(cloud.name, &cloud.points, &[1, 5], &ALPHAS, Some(cloud.side));
     }
     let cloud = clouds::clustered::<f32, 3>();
     compare_alphas(cloud.name, &cloud.points, &[10, 65], &ALPHAS, None);
-}
-
-#[test]
-#[ignore = "wide"]
-fn wide_alpha_in_f64() {
     for cloud in clouds::small::<f64, 2>() {
         compare_alphas(cloud.name, &cloud.points, &[1], &ALPHAS, Some(cloud.side));
     }
