@@ -130,8 +130,12 @@ impl Drop for ObservedLoop {
     }
 }
 
-/// Begins a loop of `tasks` tasks, if loops of this thread are observed.
+/// Begins a loop of `tasks` tasks, if there are any and loops of this thread are observed.
 pub(crate) fn begin_loop(tasks: usize) -> Option<ObservedLoop> {
+    // A loop without tasks would hide the end of the loop before it.
+    if tasks == 0 {
+        return None;
+    }
     let observer = OBSERVER.take()?;
     observer.0.ended.store(0, Relaxed);
     observer.0.tasks.store(tasks as u64, Relaxed);
@@ -188,6 +192,7 @@ mod tests {
             });
             assert_eq!(progress.state(), LoopState { number: 1, done: 10, total: 10 });
             crate::parallel::for_tasks(7, 1, &|_| {});
+            crate::parallel::for_tasks(0, 1, &|_| {});
         });
         crate::parallel::for_tasks(50, 1, &|_| {});
         assert_eq!(progress.state(), LoopState { number: 2, done: 7, total: 7 });

@@ -27,8 +27,9 @@ mod tree;
 mod clear_on_drop;
 mod validate;
 
-#[cfg(any(feature = "gpu", feature = "distributed"))]
+#[cfg(feature = "gpu")]
 pub(crate) use build::box_fault;
+#[cfg(any(feature = "gpu", feature = "distributed"))]
 pub(crate) use build::check_count;
 pub(crate) use build::check_instruction_set;
 #[cfg(feature = "reference")]

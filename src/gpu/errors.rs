@@ -118,6 +118,13 @@ pub(super) fn periodic_corners() -> Error {
     Error::new(ErrorKind::Unsupported, sentence)
 }
 
+/// The number of coordinates is not that of whole boxes, which have `numbers` each.
+pub(super) fn no_boxes(len: usize, numbers: usize) -> Error {
+    let sentence =
+        format!("a box has {numbers} coordinates, twice the dimension, so {len} coordinates are not whole boxes");
+    Error::new(ErrorKind::Input, sentence)
+}
+
 /// The number of vertex indices is not a multiple of three.
 pub(super) fn no_faces(len: usize) -> Error {
     Error::new(ErrorKind::Input, format!("the number of vertex indices must be a multiple of 3, got {len}"))
@@ -128,9 +135,9 @@ pub(super) fn not_points() -> Error {
     Error::new(ErrorKind::Unsupported, "the tree stores boxes; upload it as a `gpu::BoxBvh`")
 }
 
-/// Points of a refit are in another space than the tree.
-pub(super) fn other_space() -> Error {
+/// Points are in another space than `what`.
+pub(super) fn other_space(what: &'static str) -> Error {
     let sentence =
-        "the points are in another space than the tree; both must be in open space or in the same periodic box";
+        format!("the points are in another space than {what}; both must be in open space or in the same periodic box");
     Error::new(ErrorKind::Input, sentence)
 }

@@ -38,7 +38,8 @@
 //!
 //! **Data on the device.** [`Points::from_device`], [`BoxBvh::from_device`], [`Mesh::from_device`] and
 //! [`Rays::from_device`] take numbers that are on the device already, which are checked there. [`Bvh::neighbors_of`],
-//! [`Bvh::count_neighbors_of`] and the methods `nearest_of` of all trees search around such points.
+//! [`Bvh::count_neighbors_of`] and `nearest_of` of [`Bvh`], [`BoxBvh`], [`ValueBvh`] and [`Mesh`] search around such
+//! points.
 //!
 //! **Features.** `cuda` is for NVIDIA's GPUs. `vulkan` is for other GPUs, and for the CPU with a software driver.
 //! Vulkan drivers whose distances differ from the CPU's are rejected, such as NVIDIA's, which fuses products with

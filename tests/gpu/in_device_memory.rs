@@ -3,7 +3,7 @@
 use common::clouds::{Cloud, small};
 use common::random::Random;
 use ropewalk::geometry::Triangle;
-use ropewalk::gpu::{self, BoxBvh, Coordinate, DeviceVec, Points};
+use ropewalk::gpu::{self, BoxBvh, Coordinate, DeviceVec, Origin, Points};
 use ropewalk::{Aabb, Bvh, ErrorKind, Mesh, Nearest, Sphere, ValueBvh};
 
 use crate::boxes::boxes;
@@ -29,7 +29,7 @@ fn compare_points<S: Coordinate, const D: usize>(cloud: &Cloud<S, D>, sides: &[O
     let fits = |point: &[S; D]| point.iter().all(|&x| Into::<f64>::into(x).abs() <= 1e15);
     let points: Vec<[S; D]> = beside(cloud, radius).into_iter().filter(fits).collect();
     for &side in sides {
-        let Ok(theirs) = Bvh::build_periodic(&cloud.points, side) else { continue };
+        let theirs = Bvh::build_periodic(&cloud.points, side).unwrap();
         let name = format!("{}, side {side:?}", cloud.name);
         let ours = gpu::Bvh::upload(&theirs, device()).unwrap();
         let asked = placed(&points, side);
@@ -51,7 +51,7 @@ fn compare_points<S: Coordinate, const D: usize>(cloud: &Cloud<S, D>, sides: &[O
 
 /// Each cloud in one of the two spaces; the wide test has both.
 #[test]
-fn points_that_are_asked() {
+fn points_as_queries() {
     for (i, cloud) in small::<f32, 3>().iter().enumerate() {
         compare_points(cloud, &[[None, Some(cloud.side)][i % 2]]);
     }
@@ -59,7 +59,7 @@ fn points_that_are_asked() {
 
 #[test]
 #[ignore = "wide"]
-fn wide_points_that_are_asked() {
+fn wide_points_as_queries() {
     small::<f32, 3>().iter().for_each(|cloud| compare_points(cloud, &[None, Some(cloud.side)]));
     small::<f64, 2>().iter().for_each(|cloud| compare_points(cloud, &[None, Some(cloud.side)]));
 }
@@ -110,7 +110,7 @@ fn nearest_boxes_and_triangles_of_points() {
 }
 
 #[test]
-fn nothing_is_asked_or_stored() {
+fn no_queries_and_nothing_stored() {
     let (none, point) = (placed::<f32, 2>(&[], None), placed(&[[1.0f32, 2.0]], None));
     let (empty, one) = (gpu::Bvh::from_points(&none).unwrap(), gpu::Bvh::from_points(&point).unwrap());
     assert_eq!(one.neighbors_of(&none, 1.0).unwrap().read().unwrap().offsets(), [0]);
@@ -134,9 +134,13 @@ fn compare_boxes<S: Coordinate, const D: usize>(n: usize, grid: f64) {
     let (before, after) = (boxes::<S, D>(&mut random, n, grid), boxes::<S, D>(&mut random, n, 0.0));
     let mut theirs = Bvh::build(&before).unwrap();
     let mut ours = BoxBvh::<S, D>::from_device(&on_device(&corners(&before))).unwrap();
-    for moved in [&before, &after] {
-        theirs.refit(moved).unwrap();
-        ours.refit_from_device(&on_device(&corners(moved))).unwrap();
+    // Copies fill a cell of the Morton grid, so that the CPU builds the tree.
+    assert_eq!(ours.origin() == Origin::Host, grid > 5.0);
+    for moved in [None, Some(&before), Some(&after)] {
+        if let Some(moved) = moved {
+            theirs.refit(moved).unwrap();
+            ours.refit_from_device(&on_device(&corners(moved))).unwrap();
+        }
         let read = ours.read().unwrap();
         assert_eq!((read.nodes(), read.order()), (theirs.nodes(), theirs.order()), "{n} boxes in {D} dimensions");
         assert_eq!(ours.bounds(), theirs.bounds(), "{n} boxes in {D} dimensions");
@@ -145,10 +149,29 @@ fn compare_boxes<S: Coordinate, const D: usize>(n: usize, grid: f64) {
 
 #[test]
 fn stored_boxes() {
-    // Copies fill a cell of the Morton grid, so that the CPU builds the tree.
     for (n, grid) in [(1, 0.0), (2, 0.0), (300, 0.0), (700, 8.0)] {
         compare_boxes::<f32, 3>(n, grid);
     }
+}
+
+/// More neighbours than one search finds, and the least and the greatest dimension.
+fn compare_many_neighbors<const D: usize>() {
+    let mut random = Random::new(9);
+    let stored = boxes::<f32, D>(&mut random, 300, 0.5);
+    let points: Vec<[f32; D]> = (0..600).map(|_| std::array::from_fn(|_| random.unit() as f32 * 8.0)).collect();
+    let (theirs, ours) = (Bvh::build(&stored).unwrap(), BoxBvh::build(&stored, device()).unwrap());
+    for wanted in [Nearest::new(2), Nearest::new(70).excluding_self()] {
+        let found = ours.nearest_of(&placed(&points, None), wanted).unwrap().read().unwrap();
+        assert_eq!(found, theirs.nearest_all(&points, wanted), "{D} dimensions, {wanted:?}");
+    }
+}
+
+#[test]
+#[ignore = "wide"]
+fn wide_many_neighbors() {
+    compare_many_neighbors::<1>();
+    compare_many_neighbors::<3>();
+    compare_many_neighbors::<10>();
 }
 
 #[test]
@@ -180,9 +203,9 @@ fn boxes_that_cannot_be_stored() {
         assert_eq!(BoxBvh::<f32, 2>::from_device(&broken).unwrap_err().to_string(), expected);
         assert_eq!(tree.refit_from_device(&broken).unwrap_err().to_string(), expected);
     }
-    assert_eq!(tree.bounds(), Bvh::build(&sound).unwrap().bounds());
+    assert_eq!(tree.read().unwrap().nodes(), Bvh::build(&sound).unwrap().nodes());
     let error = BoxBvh::<f32, 2>::from_device(&on_device(&[0.0; 6])).unwrap_err();
-    assert_eq!(error.to_string(), "the number of coordinates must be a multiple of the dimension 4, got 6");
+    assert_eq!(error.to_string(), "a box has 4 coordinates, twice the dimension, so 6 coordinates are not whole boxes");
     assert_eq!(tree.refit_from_device(&on_device(&[0.0; 4])).unwrap_err().kind(), ErrorKind::Input);
     let mut periodic = BoxBvh::build_periodic(&sound, 20.0, device()).unwrap();
     assert_eq!(periodic.refit_from_device(&on_device(&corners(&sound))).unwrap_err().kind(), ErrorKind::Unsupported);
@@ -241,7 +264,8 @@ fn points_in_another_space() {
     let values = gpu::ValueBvh::build(at.to_vec(), device()).unwrap();
     assert_eq!(values.nearest_of(&periodic, 1).unwrap_err().to_string(), sentence);
     let mesh = gpu::Mesh::build(&at, &[[0; 3]], device()).unwrap();
-    assert_eq!(mesh.nearest_of(&periodic, 1.0).unwrap_err().to_string(), sentence);
+    let error = mesh.nearest_of(&periodic, 1.0).unwrap_err().to_string();
+    assert_eq!(error, sentence.replace("the tree", "the mesh"));
     let other = gpu::Bvh::from_points(&periodic).unwrap();
     assert_eq!(other.nearest_of(&placed(&at, Some(11.0)), 1).unwrap_err().kind(), ErrorKind::Input);
 }

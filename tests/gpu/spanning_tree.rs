@@ -115,7 +115,7 @@ fn alpha_in_f32() {
         compare_alphas(cloud.name, &cloud.points, &[1, 5], &[0.7, 1.3, 4.0], [None, Some(cloud.side)][i % 2]);
     }
     let cloud = clouds::clustered::<f32, 3>();
-    compare_alphas(cloud.name, &cloud.points, &[10, 65], &[0.5], None);
+    compare_alphas(cloud.name, &cloud.points, &[10, 65], &[0.5, 1.3], None);
 }
 
 #[test]

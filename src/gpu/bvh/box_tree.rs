@@ -128,25 +128,25 @@ impl<S: Coordinate, const D: usize> BoxBvh<S, D> {
                 return Ok(Self::empty(client, device, space));
             }
             let rows = DeviceVec::new(placed.as_flattened().as_flattened(), device)?.values;
-            Self::build_rows(client, device, space, &rows, bounds, || {
+            let centers = centers_of::<_, S, D>(client, &rows);
+            Self::build_rows(client, device, space, (&rows, &centers), bounds, || {
                 crate::Bvh::build_in(&copied(primitives, Bounded::bounds), space)
             })
         })
     }
 
-    /// Builds a tree over at least one box. `rows` holds the lower and the upper corner of each, in the space, and `bounds` is
-    /// the box around all. `build_on_host` builds the tree on the CPU, if one cell holds too many centres.
+    /// Builds a tree over at least one box. `rows` holds the lower and the upper corner of each, in the space, and
+    /// `bounds` is the box around all. `build_on_host` builds the tree on the CPU, if one cell holds too many centres.
     pub(super) fn build_rows<R: Runtime>(
         client: &ComputeClient<R>,
         device: Device,
         space: Space<D>,
-        rows: &Buffer<S>,
+        (rows, centers): (&Buffer<S>, &Buffer<S>),
         bounds: Aabb<S, D>,
         build_on_host: impl FnOnce() -> Result<crate::Bvh<S, D>>,
     ) -> Result<Self> {
         let n = rows.len() / (2 * D);
-        let centers = centers_of::<_, S, D>(client, rows);
-        let Some(SortedLeaves { sorted, leaves, origin }) = sort_points(client, &centers, &bounds)? else {
+        let Some(SortedLeaves { sorted, leaves, origin }) = sort_points(client, centers, &bounds)? else {
             return Ok(Self::upload_to(client, &build_on_host()?, device, Origin::Host));
         };
         end_phase(client, "leaves")?;

@@ -1,7 +1,7 @@
 //! Trees of boxes that are in device memory.
 //!
 //! In: the corners of boxes. Out: the tree that [`BoxBvh::build`] makes of the same boxes.
-//! Cost: that of the build, and three passes over the corners, which are checked on the device.
+//! Cost: that of the build, and two passes over the corners, which are checked on the device.
 
 use cubecl::prelude::*;
 
@@ -9,21 +9,22 @@ use crate::bvh::{box_fault, check_count, errors as tree_errors};
 use crate::error::Result;
 use crate::geometry::{Aabb, Space};
 use crate::gpu::buffer::{Buffer, THREADS_PER_BLOCK, blocks_for, check_allocation};
-use crate::gpu::bvh::bounds::survey;
+use crate::gpu::bvh::bounds::{Survey, survey};
 use crate::gpu::bvh::box_tree::centers_of;
 use crate::gpu::bvh::check_elements::check_elements;
 use crate::gpu::bvh::{BoxBvh, Coordinate};
-use crate::gpu::device::{Device, check_same, on};
+use crate::gpu::device::{check_same, on};
 use crate::gpu::device_vec::DeviceVec;
 use crate::gpu::errors;
 use crate::gpu::primitives::atomic_min::lower;
 use crate::gpu::primitives::rounding::check_distances;
 
 impl<S: Coordinate, const D: usize> BoxBvh<S, D> {
-    /// Builds a tree in open space over boxes that are on a device. `corners` holds the lower corner of each box, followed
-    /// by its upper one. The result equals that of [`BoxBvh::build`].
+    /// Builds a tree in open space over boxes that are on a device. `corners` holds the lower corner of each box,
+    /// followed by its upper one. The result equals that of [`BoxBvh::build`].
     ///
-    /// The corners stay on the device. They may change after the call.
+    /// The tree copies the corners within the device. Kernels that are launched later on the same stream may change
+    /// them; others must first call [`BoxBvh::wait`].
     ///
     /// ```no_run
     /// use ropewalk::gpu::{BoxBvh, Device, DeviceVec};
@@ -42,19 +43,23 @@ impl<S: Coordinate, const D: usize> BoxBvh<S, D> {
     /// - The number of coordinates is not a multiple of twice the dimension.
     ///
     /// # Cost
-    /// That of [`BoxBvh::build`], without the transfer. If one cell of the Morton grid holds more centres than a leaf, the
-    /// corners are copied to the CPU, which builds the tree.
+    /// That of [`BoxBvh::build`], without the transfer. If one cell of the Morton grid holds more centres than a leaf,
+    /// the corners are copied to the CPU, which builds the tree.
     pub fn from_device(corners: &DeviceVec<S>) -> Result<Self> {
         let device = corners.device;
-        check_corners::<D>(corners.len())?;
+        let boxes = check_corners::<D>(corners.len())?;
         on!(device, client => {
             // The same limit as in `build_in`.
-            check_allocation(client, (corners.len() * size_of::<S>()).max(8 * corners.len() / (2 * D)) as u128)?;
-            let Some(bounds) = check_boxes(client, device, corners)? else {
+            check_allocation(client, boxes as u128 * (2 * D * size_of::<S>()).max(8) as u128)?;
+            if boxes == 0 {
                 check_distances::<_, S>(client, device, || f64::INFINITY)?;
                 return Ok(Self::empty(client, device, Space::OPEN));
-            };
-            Self::build_rows(client, device, Space::OPEN, &corners.values, bounds, || {
+            }
+            let around = check_boxes(client, corners)?;
+            let centers = centers_of::<_, S, D>(client, &corners.values);
+            let smallest = survey::<_, S, D>(client, &centers, &Space::OPEN)?.smallest_nonzero;
+            check_distances::<_, S>(client, device, || smallest.min(around.smallest_nonzero))?;
+            Self::build_rows(client, device, Space::OPEN, (&corners.values, &centers), around.bounds, || {
                 let boxes = corners.read()?;
                 let boxes: Vec<Aabb<S, D>> = boxes.chunks_exact(2 * D).map(box_of).collect();
                 crate::Bvh::build_in(&boxes, Space::OPEN)
@@ -62,7 +67,8 @@ impl<S: Coordinate, const D: usize> BoxBvh<S, D> {
         })
     }
 
-    /// Updates the tree as [`BoxBvh::refit`], to boxes that are on its device, in the form of [`BoxBvh::from_device`].
+    /// Updates the tree as [`BoxBvh::refit`], to boxes that are on its device. [`BoxBvh::from_device`] describes
+    /// `corners`, and when they may change.
     ///
     /// # Errors
     /// - The errors of [`BoxBvh::from_device`] and [`BoxBvh::refit`].
@@ -79,9 +85,13 @@ impl<S: Coordinate, const D: usize> BoxBvh<S, D> {
             return Err(tree_errors::refit(boxes, self.len()));
         }
         let device = self.device;
-        on!(device, client => match check_boxes(client, device, corners)? {
-            Some(bounds) => self.refit_rows(client, &corners.values, bounds),
-            None => Ok(()),
+        if boxes == 0 {
+            return Ok(());
+        }
+        on!(device, client => {
+            let around = check_boxes(client, corners)?;
+            check_distances::<_, S>(client, device, || around.smallest_nonzero)?;
+            self.refit_rows(client, &corners.values, around.bounds)
         })
     }
 }
@@ -91,7 +101,7 @@ fn check_corners<const D: usize>(len: usize) -> Result<usize> {
     let boxes = len.checked_div(2 * D).unwrap_or(0);
     check_count::<D>(boxes)?;
     check_elements(boxes, 2 * D)?;
-    if len == boxes * 2 * D { Ok(boxes) } else { Err(errors::no_rows(len, 2 * D)) }
+    if len == boxes * 2 * D { Ok(boxes) } else { Err(errors::no_boxes(len, 2 * D)) }
 }
 
 /// Returns the box with the given corners.
@@ -99,19 +109,14 @@ fn box_of<S: Coordinate, const D: usize>(corners: &[S]) -> Aabb<S, D> {
     Aabb { lo: std::array::from_fn(|k| corners[k]), hi: std::array::from_fn(|k| corners[D + k]) }
 }
 
-/// Returns the box around all boxes; `None` if there are none.
+/// Checks and bounds at least one box.
 ///
-/// Errors: the first box that cannot be stored; the device rounds distances differently, flushes small coordinates to 0,
-/// or fails.
+/// Errors: the first box that cannot be stored; the device fails.
 fn check_boxes<R: Runtime, S: Coordinate, const D: usize>(
     client: &ComputeClient<R>,
-    device: Device,
     corners: &DeviceVec<S>,
-) -> Result<Option<Aabb<S, D>>> {
+) -> Result<Survey<S, D>> {
     let (rows, boxes) = (&corners.values, corners.len() / (2 * D));
-    if boxes == 0 {
-        return Ok(None);
-    }
     let first = Buffer::<u32>::filled(client, 1, u32::MAX);
     let limit = Buffer::from_slice(client, &[S::from_f64(S::LIMIT)]);
     let (blocks, dim) = (blocks_for(boxes), CubeDim::new_1d(THREADS_PER_BLOCK));
@@ -123,10 +128,7 @@ fn check_boxes<R: Runtime, S: Coordinate, const D: usize>(
         let own = box_of::<S, D>(&faulty.read(client)?);
         return Err(box_fault(index as usize, &own).unwrap_or_else(tree_errors::changed));
     }
-    let around = survey::<_, S, D>(client, rows, &Space::OPEN)?;
-    let middles = survey::<_, S, D>(client, &centers_of::<_, S, D>(client, rows), &Space::OPEN)?;
-    check_distances::<_, S>(client, device, || around.smallest_nonzero.min(middles.smallest_nonzero))?;
-    Ok(Some(around.bounds))
+    survey(client, rows, &Space::OPEN)
 }
 
 /// Finds the first box with a corner that is not within the limit, or with a lower corner above the upper one.

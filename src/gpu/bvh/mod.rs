@@ -154,7 +154,8 @@ impl<S: Coordinate, const D: usize> Points<S, D> {
     /// Creates points from coordinates that are already on a device, stored point by point.
     ///
     /// They are in a periodic box unless `size` is `None`. The result equals that of [`Points::new`] with the same
-    /// coordinates. The coordinates stay on the device; less than 100 kB are copied to the host.
+    /// coordinates. The coordinates stay on the device; less than 100 kB are copied to the host. If they change, create
+    /// new points, since coordinates are checked here only.
     ///
     /// ```no_run
     /// use ropewalk::gpu::{Device, DeviceVec, Points};

@@ -57,7 +57,7 @@ impl<S: Coordinate, const D: usize> Bvh<S, D> {
             return Err(tree_errors::refit(points.len, self.len()));
         }
         if points.space != self.space {
-            return Err(errors::other_space());
+            return Err(errors::other_space("the tree"));
         }
         let Some(nodes) = &self.nodes else { return Ok(()) };
         on!(self.device, client => {

@@ -19,10 +19,15 @@ use crate::gpu::search::shapes::nearest::{OfBoxes, nearest_of_rows, sorted_point
 use crate::gpu::search::shapes::{Distance, ValueBvh};
 use crate::search::nearest::Nearest;
 
-/// Checks that points are on the device of a tree and in its space.
-pub(super) fn check_place<S, const D: usize>(points: &Points<S, D>, device: Device, space: &Space<D>) -> Result<()> {
-    check_same(["the points", "the tree"], [points.device, device])?;
-    if points.space == *space { Ok(()) } else { Err(errors::other_space()) }
+/// Checks that points are on the device of a tree or mesh, which `what` names, and in its space.
+pub(super) fn check_place<S, const D: usize>(
+    points: &Points<S, D>,
+    what: &'static str,
+    device: Device,
+    space: &Space<D>,
+) -> Result<()> {
+    check_same(["the points", what], [points.device, device])?;
+    if points.space == *space { Ok(()) } else { Err(errors::other_space(what)) }
 }
 
 impl<S: Coordinate, const D: usize> Bvh<S, D> {
@@ -51,7 +56,7 @@ impl<S: Coordinate, const D: usize> Bvh<S, D> {
     /// Memory: 4 bytes per neighbour and 4 per point; while it runs, by the sizes of buffers, some 60 more per point of
     /// three `f32`.
     pub fn neighbors_of(&self, points: &Points<S, D>, radius: impl Into<f64>) -> Result<Csr> {
-        check_place(points, self.device, &self.space)?;
+        check_place(points, "the tree", self.device, &self.space)?;
         on!(self.device, client => {
             let Some(nodes) = self.nodes.as_ref().filter(|_| !points.is_empty()) else {
                 let offsets = Buffer::filled(client, points.len() + 1, 0);
@@ -73,7 +78,7 @@ impl<S: Coordinate, const D: usize> Bvh<S, D> {
     /// # Cost
     /// Memory: 4 bytes per point; while it runs, as [`Bvh::neighbors_of`].
     pub fn count_neighbors_of(&self, points: &Points<S, D>, radius: impl Into<f64>) -> Result<DeviceVec<u32>> {
-        check_place(points, self.device, &self.space)?;
+        check_place(points, "the tree", self.device, &self.space)?;
         on!(self.device, client => {
             let counts = Buffer::<u32>::filled(client, points.len(), 0);
             if let Some(nodes) = self.nodes.as_ref().filter(|_| !points.is_empty()) {
@@ -111,7 +116,7 @@ impl<S: Coordinate, const D: usize> Bvh<S, D> {
     /// # Cost
     /// That of [`Bvh::nearest_all`], without a transfer.
     pub fn nearest_of(&self, points: &Points<S, D>, wanted: impl Into<Nearest>) -> Result<Neighbors> {
-        check_place(points, self.device, &self.space)?;
+        check_place(points, "the tree", self.device, &self.space)?;
         on!(self.device, client => self.nearest_of_placed(client, &points.values, &points.bounds, wanted.into()))
     }
 }
@@ -123,7 +128,7 @@ impl<S: Coordinate, const D: usize> BoxBvh<S, D> {
     /// The result is that of [`BoxBvh::nearest_all`]. `wanted` is `k` or a [`Nearest`]. Errors and cost as for
     /// [`Bvh::nearest_of`].
     pub fn nearest_of(&self, points: &Points<S, D>, wanted: impl Into<Nearest>) -> Result<Neighbors> {
-        check_place(points, self.device, &self.space)?;
+        check_place(points, "the tree", self.device, &self.space)?;
         let wanted = wanted.into();
         on!(self.device, client => {
             let tree = self.searched().map(|tree| (tree, None));
@@ -142,7 +147,7 @@ impl<T: Distance<S, D>, S: Coordinate, const D: usize> ValueBvh<T, S, D> {
     /// [`Bvh::nearest_of`]; the points must be in open space.
     pub fn nearest_of(&self, points: &Points<S, D>, wanted: impl Into<Nearest>) -> Result<Neighbors> {
         let (device, wanted) = (self.device(), wanted.into());
-        check_place(points, device, &Space::OPEN)?;
+        check_place(points, "the tree", device, &Space::OPEN)?;
         on!(device, client => {
             let tree = self.searched().map(|(tree, stored)| (tree, Some(stored)));
             nearest_of_rows::<_, T::Test, S, D>(client, device, tree, (points.len(), wanted.k), |_| {

@@ -89,7 +89,7 @@ impl<S: Coordinate> Mesh<S> {
     /// # Cost
     /// That of [`Mesh::nearest_all`], without a transfer.
     pub fn nearest_of(&self, points: &Points<S, 3>, radius: impl Into<f64>) -> Result<MeshNeighbors> {
-        check_place(points, self.stored.device, &Space::OPEN)?;
+        check_place(points, "the mesh", self.stored.device, &Space::OPEN)?;
         on!(self.stored.device, client => self.find_nearest(client, points.len(), radius.into(), || {
             let sorted = || QueryPoints::new(client, &points.values, &points.bounds);
             (!points.is_empty()).then(sorted).transpose()
@@ -121,8 +121,8 @@ impl<S: Coordinate> Mesh<S> {
         let near = || NearestOutputLaunch::new(indices.arg(), numbers.arg());
         let asked = || QueryPointsInLaunch::new(queries.axes.arg(), queries.order.arg(), radius2.arg(), n as u32);
         let (dim, blocks) = (CubeDim::new_1d(NEAREST_BLOCK_THREADS), grid(n.div_ceil(NEAREST_BLOCK_THREADS as usize)));
-        // SAFETY: the launch contract of this module. `doubts` has an element for each of the `n` queries, and `indices`
-        // and `numbers` have a row for each point.
+        // SAFETY: the launch contract of this module. `doubts` has an element for each of the `n` queries, and
+        // `indices` and `numbers` have a row for each point.
         unsafe {
             let items = stored.items.arg();
             let (tree, marks) = (tree.arg(), doubts.arg());

@@ -79,8 +79,8 @@ impl<S: Coordinate, const D: usize> BoxBvh<S, D> {
     }
 }
 
-/// Finds the `k` stored primitives nearest to each of `n` queries, whose rows `sorted` makes. `tree` is `None` if nothing
-/// is stored, and holds the numbers of stored shapes, if these are tested; queries are then points.
+/// Finds the `k` stored primitives nearest to each of `n` queries, whose rows `sorted` makes. `tree` is `None` if
+/// nothing is stored, and holds the numbers of stored shapes, if these are tested; queries are then points.
 pub(in crate::gpu) fn nearest_of_rows<R: Runtime, T: DistanceTest, S: Coordinate, const D: usize>(
     client: &ComputeClient<R>,
     device: Device,

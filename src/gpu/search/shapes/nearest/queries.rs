@@ -13,7 +13,7 @@ use crate::gpu::bvh::{Coordinate, Points};
 use crate::gpu::search::query_points::QueryPoints;
 use crate::gpu::search::shapes::rows::{SortedRows, check_rows, write_extent};
 use crate::gpu::search::shapes::searched_tree::SearchedTree;
-use crate::search::nearest::Nearest;
+use crate::search::nearest::{Excluded, Nearest};
 
 /// The options of queries.
 #[derive(Clone, Copy)]
@@ -51,7 +51,7 @@ pub(in crate::gpu) fn sorted_boxes<R: Runtime, S: Coordinate, const D: usize>(
     let write = |at: usize, row: &mut [f64], _: &mut Vec<f64>| {
         let (wanted, (corners, limits)) = (wanted.of(at), row.split_at_mut(1 + 2 * D));
         write_extent(tree.space, &boxes[at], corners);
-        if has_no_reach(&wanted) {
+        if has_empty_sphere(&wanted) {
             corners[0] = 0.0;
         }
         let excluded = wanted.excluded_for(at as u32).unwrap_or(u32::MAX);
@@ -72,10 +72,10 @@ pub(in crate::gpu) fn sorted_points<R: Runtime, S: Coordinate, const D: usize>(
     let n = points.len();
     check_rows(client, n, row_width(D))?;
     let QueryPoints { order, axes, .. } = QueryPoints::new(client, &points.values, &points.bounds)?;
-    let is_proper = f64::from(u8::from(!has_no_reach(&wanted)));
+    let is_proper = f64::from(u8::from(!has_empty_sphere(&wanted)));
     let excluded = wanted.excluded_for(0).unwrap_or(u32::MAX);
     let options = [is_proper, wanted.radius * wanted.radius, wanted.k as f64, excluded.into()];
-    let excludes_self = wanted.excluded_for(0) != wanted.excluded_for(1);
+    let excludes_self = wanted.excluded == Excluded::Own;
     let rows = Buffer::<f64>::new(client, n * row_width(D));
     write_points::launch::<S, R>(
         client,
@@ -93,7 +93,7 @@ pub(in crate::gpu) fn sorted_points<R: Runtime, S: Coordinate, const D: usize>(
 }
 
 /// Returns `true` if no neighbour is within the radius.
-fn has_no_reach(wanted: &Nearest) -> bool {
+fn has_empty_sphere(wanted: &Nearest) -> bool {
     wanted.radius < 0.0 || wanted.radius.is_nan()
 }
 
