@@ -19,6 +19,7 @@
 //! | DBSCAN | [`Dbscan::run`](crate::Dbscan::run) | [`Dbscan::run_across`](crate::Dbscan::run_across) |
 //! | DBSCAN and friends of friends, points of run-time type | `fof`, `dbscan` of `ropewalk-table` | `fof_across`, `dbscan_across` there |
 //! | HOP | [`Hop::run`](crate::Hop::run) | [`Hop::run_across`](crate::Hop::run_across) |
+//! | minimum spanning trees | [`MinimumSpanningTree::run`](crate::MinimumSpanningTree::run) | [`MinimumSpanningTree::run_across`](crate::MinimumSpanningTree::run_across) |
 //! | searches | [`crate::Bvh`] | [`Bvh`] |
 //! | a snapshot's halos, their catalogue, members, spheres and profiles | `Pipeline::new` of `ropewalk-pipeline` | `Pipeline::across` there |
 //! | the picture of all particles | `projection` of `ropewalk-plot` | `projection_across` there |
@@ -31,8 +32,8 @@
 //! data through host memory. One process with several devices has a thread for each ([`on_threads`]), as in `ropewalk
 //! halos --device cuda:0,1`.
 //!
-//! Not supported across ranks: weights of DBSCAN, AdaptaHOP, spanning trees. On devices, DBSCAN, HOP and searches are
-//! not supported across ranks either.
+//! Not supported across ranks: weights of DBSCAN, AdaptaHOP, spanning trees by mutual reachability, HDBSCAN*. On
+//! devices, DBSCAN, HOP, spanning trees and searches are not supported across ranks either.
 //!
 //! [`Bvh`] finds the points within a radius or a box, the k nearest neighbours, the neighbours of all points, and
 //! pairs. A query is sent to the ranks with a box that it meets. Its results return to the rank of the query, with
@@ -68,6 +69,7 @@ mod fof;
 pub(crate) mod ghosts;
 pub(crate) mod halos;
 mod hop;
+mod mst;
 pub(crate) mod labels;
 mod global_order;
 pub(crate) mod regions;
@@ -85,6 +87,7 @@ pub use communicator::{
 pub use domain::{Domain, DomainOptions};
 pub use halos::Halos;
 pub use labels::Labels;
+pub use mst::{Edge, SpanningTree};
 #[doc(hidden)]
 pub use search::ShellAbout;
 pub use search::{Bvh, Hit, Neighbor, Portable};

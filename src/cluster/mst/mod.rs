@@ -121,6 +121,18 @@ impl MinimumSpanningTree {
     }
 }
 
+#[cfg(feature = "distributed")]
+impl MinimumSpanningTree {
+    /// Checks the options of a tree across ranks.
+    pub(crate) fn check_across(&self) -> Result<()> {
+        if self.min_samples == 1 && self.alpha == 1.0 {
+            return Ok(());
+        }
+        let sentence = "spanning trees across ranks support only `min_samples` and `alpha` of 1; run it on one rank";
+        Err(Error::new(crate::error::ErrorKind::Unsupported, sentence))
+    }
+}
+
 /// Checks the divisor of distances.
 pub(crate) fn check_alpha(alpha: f64) -> Result<()> {
     if alpha > 0.0 && (alpha * alpha).is_normal() {

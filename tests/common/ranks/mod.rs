@@ -12,6 +12,7 @@ mod scenario;
 pub mod search;
 mod search_checks;
 pub mod distributions;
+pub mod spanning_trees;
 pub mod spheres;
 pub mod tables;
 
@@ -26,6 +27,7 @@ pub const SCENARIOS: &[(&str, &[(&str, Scenario)])] = &[
     ("halos", halos::SCENARIOS),
     ("hop", hop::SCENARIOS),
     ("search", search::SCENARIOS),
+    ("spanning_trees", spanning_trees::SCENARIOS),
     ("spheres", spheres::SCENARIOS),
     ("tables", tables::SCENARIOS),
 ];

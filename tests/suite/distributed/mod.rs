@@ -7,6 +7,7 @@ mod communicator;
 mod halos;
 mod hop;
 mod search;
+mod spanning_trees;
 mod spheres;
 mod tables;
 mod traffic;
