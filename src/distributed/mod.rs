@@ -26,7 +26,8 @@
 //!
 //! Points are moved first, so that each rank has those of a compact region ([`Domain`]; several searches can share
 //! one). Then each rank gets ghosts, copies of the points of other ranks near its own. It runs the algorithm of a
-//! single rank, and ranks exchange results that concern several ranks.
+//! single rank, and ranks exchange results that concern several ranks. Spanning trees need no ghosts, and each rank
+//! keeps a part of the sorted edges.
 //!
 //! On ranks with devices, `gpu::Fof` finds groups across them. Several ranks may share a device; devices exchange
 //! data through host memory. One process with several devices has a thread for each ([`on_threads`]), as in `ropewalk

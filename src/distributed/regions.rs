@@ -88,7 +88,7 @@ pub(crate) fn most_boxes(ranks: &dyn Communicator) -> usize {
 
 /// Returns at most `most` nodes of a tree that together hold all its points, with similar numbers of points each.
 /// Repeatedly splits the node with the most points.
-fn top_nodes<S: Scalar, const D: usize>(tree: &Bvh<S, D>, most: usize) -> Vec<usize> {
+pub(crate) fn top_nodes<S: Scalar, const D: usize>(tree: &Bvh<S, D>, most: usize) -> Vec<usize> {
     let mut open: BinaryHeap<(usize, usize)> = BinaryHeap::new();
     let mut tops = vec![];
     if !tree.is_empty() {

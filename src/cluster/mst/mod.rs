@@ -128,6 +128,10 @@ impl MinimumSpanningTree {
         if self.min_samples == 1 && self.alpha == 1.0 {
             return Ok(());
         }
+        if self.min_samples == 0 {
+            return Err(Error::parameter_must("min_samples", 0.0, "at least 1"));
+        }
+        check_alpha(self.alpha)?;
         let sentence = "spanning trees across ranks support only `min_samples` and `alpha` of 1; run it on one rank";
         Err(Error::new(crate::error::ErrorKind::Unsupported, sentence))
     }

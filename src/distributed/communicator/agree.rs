@@ -24,7 +24,7 @@ const KINDS: [ErrorKind; 12] = [
 /// Means that no rank has failed. Larger than any rank number and, like all numbers that ranks compare, below 2^63.
 /// MPICH 4.0.2 compares larger numbers as negative ones (pmodels/mpich 6083), and so does Open MPI 4.1.2 with
 /// MPI_UNSIGNED_LONG (open-mpi/ompi 10525).
-pub(super) const NO_RANK: u64 = i64::MAX as u64;
+pub(crate) const NO_RANK: u64 = i64::MAX as u64;
 
 /// Returns the result of this rank, if all ranks succeeded; otherwise an error on all ranks.
 ///

@@ -17,6 +17,7 @@ mod same_options;
 mod threads;
 mod typed;
 
+pub(crate) use agree::NO_RANK;
 pub use agree::agree;
 pub use alone::Alone;
 pub use interface::{Communicator, Reduction};

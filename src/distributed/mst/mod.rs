@@ -8,9 +8,11 @@
 //! An edge between points of one rank can only be in the result if it is in the spanning tree of that rank. Each rank
 //! first contracts the edges that are shorter than all ways out of its region (`pieces`). Few pieces are left, which
 //! all ranks connect together (`rounds`).
-//! Cost: that of the spanning tree of a rank's points, and a few searches for the points near other ranks. Source:
-//! Borůvka 1926 (rounds); the cut property and the cycle property of minimum spanning trees.
+//! Cost: that of the spanning tree of a rank's points, and in each round a search for each point that may be nearer to
+//! another component on another rank than the rest of its component. Source: Borůvka 1926 (rounds); the cut property
+//! and the cycle property of minimum spanning trees.
 
+mod foreign;
 mod pieces;
 mod rounds;
 mod sorted;
@@ -53,8 +55,8 @@ impl MinimumSpanningTree {
     ///
     /// # Cost
     /// Time: that of [`MinimumSpanningTree::run`] for the points of a rank, and searches on other ranks for the points
-    /// near them. Memory, by the sizes of arrays: first that of [`MinimumSpanningTree::run`] for these points, then
-    /// some 100 bytes per point.
+    /// near other components there. If ranks have compact regions, few points search. Memory, by the sizes of arrays:
+    /// first that of [`MinimumSpanningTree::run`] for a rank's points, then some 150 bytes per point of three `f32`.
     pub fn run_across<S: Scalar, const D: usize>(
         &self,
         ranks: &dyn Communicator,
@@ -79,8 +81,9 @@ impl MinimumSpanningTree {
         drop(own);
         mark("pieces");
         let found = Rounds::new(domain, &tree, &regions, &gaps2, pieces).run()?;
+        drop((tree, regions, gaps2));
         mark("rounds");
-        let edges = sort_across(ranks, &found)?;
+        let edges = sort_across(ranks, found)?;
         mark("sort");
         let first = starts(ranks, edges.len())?[ranks.rank()];
         Ok(SpanningTree { n_points: domain.len(), first, edges })

@@ -4,7 +4,8 @@
 //! ranks. Out: edges of the spanning tree of all ranks, the pieces that they connect, and the edges between pieces that
 //! the ranks must decide together.
 //! The lightest edge that leaves a piece is in the result (cut property). It is known if it is lighter than all edges
-//! from the piece to other ranks, and if no lighter edge of the piece was left open.
+//! from the piece to other ranks. An edge that is left open is not lighter than the gaps of both its pieces, so these
+//! pieces decide no later edge by themselves.
 //! Cost: one pass over the edges.
 
 use crate::bvh::Bvh;
@@ -21,11 +22,8 @@ use crate::search::Nearest;
 /// Points per parallel task.
 const TASK: usize = 1 << 10;
 
-/// The factor of gaps that allows for their rounding.
-pub(super) const ROUNDED_DOWN: f64 = 1.0 - 1e-9;
-
-/// Returns a lower bound on the squared distance from each point of this rank to the points of other ranks, before
-/// rounding; infinity if the others have none.
+/// Returns a lower bound on the squared distance from each point of this rank to the points of other ranks, which holds
+/// for rounded distances, too; infinity if the others have no points.
 pub(super) fn gaps2<S: Scalar, const D: usize>(
     domain: &Domain<'_, S, D>,
     regions: &RankBoxes<S, D>,
@@ -57,18 +55,16 @@ impl Pieces {
     /// Contracts edges, which are those of the spanning tree of `n` points, in ascending order.
     pub fn new(n: usize, edges: &[Edge], gaps2: &[f64]) -> Self {
         let forest = UnionFind::new(n);
-        // Of each piece, at its root: the least gap, and whether an edge was left open.
-        let (mut gaps2, mut has_open) = (gaps2.to_vec(), filled(n, false));
+        // The least gap of each piece, at its root.
+        let mut gaps2 = gaps2.to_vec();
         let (mut decided, mut open) = (vec![], vec![]);
         for edge in edges {
             let ends = [edge.low, edge.high].map(|end| forest.find(end) as usize);
-            if ends.iter().any(|&at| !has_open[at] && edge.weight2 < ROUNDED_DOWN * gaps2[at]) {
+            if ends.iter().any(|&at| edge.weight2 < gaps2[at]) {
                 let root = forest.union(edge.low, edge.high) as usize;
                 gaps2[root] = gaps2[ends[0]].min(gaps2[ends[1]]);
-                has_open[root] = has_open[ends[0]] || has_open[ends[1]];
                 decided.push(*edge);
             } else {
-                ends.iter().for_each(|&at| has_open[at] = true);
                 open.push(*edge);
             }
         }

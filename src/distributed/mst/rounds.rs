@@ -5,27 +5,29 @@
 //! the ranks unite the components that these edges connect. A component is named by a vertex, its root: a piece of
 //! some rank, which gathers what all ranks know of the component.
 //! Candidates are the open edges of each rank, and edges to points of other ranks. A point searches on the other ranks
-//! whose boxes are nearer than the lightest candidate of its component. The point nearest to these boxes searches
-//! first, so that the others have a near candidate.
+//! that have boxes with other components nearer than the lightest candidate of its component. The point nearest to
+//! these boxes searches first, so that the others have a near candidate.
 //! Cost: at most as many rounds as the number of pieces has bits. Most components merge into the largest in the first
-//! one, and few points are nearer to another rank than to the next piece.
+//! one. A round takes O(n) on each rank, and a search for each point that is near another component on another rank.
 
 use crate::bvh::Bvh;
-use crate::distributed::communicator::{Communicator, Reduction, agree, reduce};
+use crate::distributed::communicator::{Communicator, NO_RANK, Reduction, agree, all_gather_v, reduce};
 use crate::distributed::components::{connect, rank_of, vertex};
 use crate::distributed::domain::Domain;
-use crate::distributed::mst::pieces::{Pieces, ROUNDED_DOWN};
+use crate::distributed::mst::foreign::{ForeignItems, HIDDEN};
+use crate::distributed::mst::pieces::Pieces;
 use crate::distributed::mst::tree::Edge;
-use crate::distributed::regions::{BoxDistanceQuery, RankBoxes, by_rank};
+use crate::distributed::regions::{RankBoxes, by_rank, most_boxes, top_nodes};
 use crate::distributed::route::Route;
 use crate::error::{Error, Result};
-use crate::geometry::{Aabb, Scalar, distance_from_square};
+use crate::geometry::{Aabb, Scalar};
 use crate::memory::filled;
 use crate::parallel::{list_tasks, map};
-use crate::search::Nearest;
 
 /// Queries per parallel task.
 const TASK: usize = 1 << 8;
+/// The number of points of a rank that search at once.
+const BATCH: usize = 1 << 20;
 
 /// An edge out of a component: the bits of its squared weight, the lower and the higher index of its ends, and the root
 /// of the other component. Candidates of a component are ordered like edges.
@@ -116,15 +118,16 @@ impl<'a, S: Scalar, const D: usize> Rounds<'a, S, D> {
             let [low, high] = [edge.low, edge.high].map(|row| ids[row as usize]);
             Edge { low, high, weight2: edge.weight2 }
         };
-        let mut found: Vec<Edge> = self.forest.pieces.decided.iter().map(of_rows).collect();
+        let mut found: Vec<Edge> = std::mem::take(&mut self.forest.pieces.decided).iter().map(of_rows).collect();
         while let Some(components) = self.components()? {
             let mut best = self.open_candidates(&components);
             components.share(ranks, &mut best)?;
-            let first = self.rows_near_others(&components, &best);
-            self.search(&components, &first, &mut best)?;
+            let there = self.others()?;
+            let mut near = near_others(&self, &there, &components, &best);
+            self.search(&there, &components, &nearest_of_each(&components, &near), &mut best)?;
             components.share(ranks, &mut best)?;
-            let rows = self.rows_within(&components, &best);
-            self.search(&components, &rows, &mut best)?;
+            near.retain(|row| row.gap2 <= bound2(&best[row.place as usize]));
+            self.search(&there, &components, &near, &mut best)?;
             components.share(ranks, &mut best)?;
 
             let is_own = |root: u64| rank_of(root) == ranks.rank() && root != components.largest;
@@ -167,7 +170,7 @@ impl<'a, S: Scalar, const D: usize> Rounds<'a, S, D> {
         }
         let most = reduce(ranks, whole.iter().copied().max().unwrap_or(0), Reduction::Max)?;
         let first = whole.iter().position(|&size| size == most);
-        let first = first.map_or(u64::MAX, |piece| vertex(ranks.rank(), piece as u32));
+        let first = first.map_or(NO_RANK, |piece| vertex(ranks.rank(), piece as u32));
         components.largest = reduce(ranks, first, Reduction::Min)?;
         Ok(Some(components))
     }
@@ -190,48 +193,60 @@ impl<'a, S: Scalar, const D: usize> Rounds<'a, S, D> {
         best
     }
 
-    /// Returns the rows that may have an edge to another rank as light as the candidate of their component.
-    fn rows_within(&self, components: &Components, best: &[Candidate]) -> Vec<u32> {
-        let (gaps2, forest) = (self.gaps2, &self.forest);
-        list_tasks(gaps2.len(), TASK, &|range| {
-            let may_search = |&row: &u32| {
-                let root = forest.root(row);
-                let is_within = || ROUNDED_DOWN * gaps2[row as usize] <= bound2(&best[components.place(root)]);
-                root != components.largest && is_within()
-            };
-            (range.start as u32..range.end as u32).filter(may_search).collect()
-        })
-    }
-
-    /// Returns, for each component, the one of these rows that is nearest to boxes of other ranks.
-    fn rows_near_others(&self, components: &Components, best: &[Candidate]) -> Vec<u32> {
-        let mut nearest = filled(components.roots.len(), u32::MAX);
-        for row in self.rows_within(components, best) {
-            let nearest = &mut nearest[components.place(self.forest.root(row))];
-            if *nearest == u32::MAX || self.gaps2[row as usize] < self.gaps2[*nearest as usize] {
-                *nearest = row;
-            }
-        }
-        nearest.retain(|&row| row != u32::MAX);
-        nearest
+    /// Labels the points of this rank and the boxes of all ranks with their components. Collective.
+    fn others(&self) -> Result<Others<'_, S, D>> {
+        let Self { domain, tree, regions, forest, .. } = self;
+        let ranks = domain.ranks;
+        let points = ForeignItems::new(tree, (0..domain.points.len() as u32).map(|row| forest.root(row)).collect());
+        // The boxes of a rank are those of these nodes.
+        let own: Vec<u64> = top_nodes(tree, most_boxes(ranks)).into_iter().map(|node| points.of_node(node)).collect();
+        let told = all_gather_v(ranks, &own)?;
+        let mut next = filled(ranks.size(), 0);
+        let of_box = |&rank: &u32| {
+            let rank = rank as usize;
+            next[rank] += 1;
+            if rank == ranks.rank() { HIDDEN } else { told.of(rank)[next[rank] - 1] }
+        };
+        let boxes = ForeignItems::new(&regions.tree, regions.rank_of.iter().map(of_box).collect());
+        Ok(Others { points, boxes })
     }
 
     /// Searches on other ranks for the lightest edge of each of `rows`, and lowers the candidates of components.
     /// Collective.
-    fn search(&self, components: &Components, rows: &[u32], best: &mut [Candidate]) -> Result<()> {
-        let Self { domain, tree, regions, forest, .. } = self;
-        let (ranks, rank, Domain { space, points: stored, ids, .. }) =
-            (domain.ranks, domain.ranks.rank() as u32, domain);
-        let points = map(rows.len(), TASK, &|at| stored[rows[at] as usize]);
-        let roots = map(rows.len(), TASK, &|at| forest.root(rows[at]));
-        let bounds2 = map(rows.len(), TASK, &|at| bound2(&best[components.place(roots[at])]));
+    fn search(
+        &self,
+        there: &Others<S, D>,
+        components: &Components,
+        rows: &[NearRow],
+        best: &mut [Candidate],
+    ) -> Result<()> {
+        let batches = reduce(self.domain.ranks, rows.len().div_ceil(BATCH) as u64, Reduction::Max)?;
+        for batch in 0..batches as usize {
+            let range = (batch * BATCH).min(rows.len())..((batch + 1) * BATCH).min(rows.len());
+            self.search_batch(there, components, &rows[range], best)?;
+        }
+        Ok(())
+    }
+
+    fn search_batch(
+        &self,
+        there: &Others<S, D>,
+        components: &Components,
+        rows: &[NearRow],
+        best: &mut [Candidate],
+    ) -> Result<()> {
+        let Self { domain, regions, .. } = self;
+        let (ranks, Domain { space, points: stored, ids, .. }) = (domain.ranks, domain);
+        let points = map(rows.len(), TASK, &|at| stored[rows[at].row as usize]);
+        let roots = map(rows.len(), TASK, &|at| components.roots[rows[at].place as usize]);
+        let bounds2 = map(rows.len(), TASK, &|at| bound2(&best[rows[at].place as usize]));
         let targets = list_tasks(rows.len(), TASK, &|range| {
             let mut targets = vec![];
             for at in range {
-                let bounds = Aabb::point(space.wrap(points[at]));
-                let query = BoxDistanceQuery { bounds: &bounds, radius2: bounds2[at] / ROUNDED_DOWN };
-                let met = regions.tree.query(query).map(|near| regions.rank_of[near as usize]);
-                let mut met: Vec<u32> = met.filter(|&other| other != rank).collect();
+                let mut met = vec![];
+                let from = Aabb::point(space.wrap(points[at]));
+                let mut is_met = |near: u32| met.push(regions.rank_of[near as usize]);
+                there.boxes.for_each_within(&from, roots[at], bounds2[at], &mut is_met);
                 met.sort_unstable();
                 met.dedup();
                 targets.extend(met.into_iter().map(|rank| (rank, at as u32)));
@@ -239,21 +254,21 @@ impl<'a, S: Scalar, const D: usize> Rounds<'a, S, D> {
             targets
         });
         let route = Route::from_lists(ranks, &by_rank(ranks.size(), &targets))?;
+        drop(targets);
         let points = route.send(ranks, &points)?;
-        let there = route.send(ranks, &roots)?;
+        let own = route.send(ranks, &roots)?;
         let bounds2 = route.send(ranks, &bounds2)?;
         let answers = map(points.len(), TASK, &|at| {
-            let wanted = Nearest::new(1).within(distance_from_square(bounds2[at]));
-            let near = tree.nearest_where(points[at], wanted, |row| forest.root(row) != there[at]);
-            near.first().map_or([u64::MAX; 3], |near| {
-                [near.distance2.to_bits(), ids[near.index as usize], forest.root(near.index)]
+            let near = there.points.nearest(&Aabb::point(space.wrap(points[at])), own[at], bounds2[at]);
+            near.map_or([u64::MAX; 3], |(distance2, row)| {
+                [distance2.to_bits(), ids[row as usize], there.points.of_index(row)]
             })
         });
         for (&at, [bits, id, other]) in route.rows().iter().zip(route.answer(ranks, &answers)?) {
             if other != u64::MAX {
-                let ids = [ids[rows[at as usize] as usize], id];
-                let best = &mut best[components.place(roots[at as usize])];
-                *best = (*best).min(candidate(f64::from_bits(bits), ids, other));
+                let NearRow { row, place, .. } = rows[at as usize];
+                let best = &mut best[place as usize];
+                *best = (*best).min(candidate(f64::from_bits(bits), [ids[row as usize], id], other));
             }
         }
         Ok(())
@@ -270,4 +285,58 @@ impl<'a, S: Scalar, const D: usize> Rounds<'a, S, D> {
         self.forest.roots.iter_mut().for_each(|root| *root = renamed[components.place(*root)]);
         Ok(())
     }
+}
+
+/// The components on this rank and on the others, as searches need them.
+struct Others<'a, S, const D: usize> {
+    /// The points of this rank.
+    points: ForeignItems<'a, S, D>,
+    /// The boxes of other ranks.
+    boxes: ForeignItems<'a, S, D>,
+}
+
+/// A point that is near a box with another component.
+#[derive(Clone, Copy)]
+struct NearRow {
+    row: u32,
+    /// The place of its component.
+    place: u32,
+    /// The squared distance to the box.
+    gap2: f64,
+}
+
+/// Returns the points that may have an edge to another rank as light as the candidate of their component.
+fn near_others<S: Scalar, const D: usize>(
+    rounds: &Rounds<S, D>,
+    there: &Others<S, D>,
+    components: &Components,
+    best: &[Candidate],
+) -> Vec<NearRow> {
+    let Rounds { domain, gaps2, forest, .. } = rounds;
+    let (space, points) = (&domain.space, &domain.points);
+    list_tasks(gaps2.len(), TASK, &|range| {
+        let near = |row: usize| {
+            let root = forest.root(row as u32);
+            let place = components.place(root);
+            let within2 = bound2(&best[place]);
+            if root == components.largest || gaps2[row] > within2 {
+                return None;
+            }
+            let (gap2, _) = there.boxes.nearest(&Aabb::point(space.wrap(points[row])), root, within2)?;
+            Some(NearRow { row: row as u32, place: place as u32, gap2 })
+        };
+        range.filter_map(near).collect()
+    })
+}
+
+/// Returns the nearest point of each component.
+fn nearest_of_each(components: &Components, near: &[NearRow]) -> Vec<NearRow> {
+    let mut nearest: Vec<Option<NearRow>> = filled(components.roots.len(), None);
+    for row in near {
+        let nearest = &mut nearest[row.place as usize];
+        if nearest.is_none_or(|nearest| row.gap2 < nearest.gap2) {
+            *nearest = Some(*row);
+        }
+    }
+    nearest.into_iter().flatten().collect()
 }

@@ -82,6 +82,8 @@ fn trees_however_points_are_shared(ranks: &dyn Communicator) {
 /// Many equal distances, so that indices decide, also between ranks.
 fn trees_of_lattices_and_copies(ranks: &dyn Communicator) {
     let mut random = Random::new(6);
+    let at_two_places: Vec<[f64; 3]> = (0..1500).map(|i| [[0.0; 3], [1.0, 2.0, 3.0]][i % 2]).collect();
+    compare(ranks, &at_two_places, None, Distribution::Even, "copies at two places");
     for (n, cells) in [(600, 9), (900, 5), (60, 1)] {
         let points: Vec<[f64; 3]> = (0..n).map(|_| std::array::from_fn(|_| random.below(cells) as f64)).collect();
         for side in [None, Some(cells as f64)] {
@@ -102,6 +104,11 @@ fn trees_of_distant_groups(ranks: &dyn Communicator) {
     for share in distributions() {
         compare(ranks, &points, None, share, "distant groups");
     }
+    // Each point of a group is nearer to other points of the group on another rank than to the other group.
+    let two: Vec<[f32; 3]> = (0..6000)
+        .map(|i| std::array::from_fn(|k| random.unit() as f32 + if k == 0 && i % 2 == 0 { 9.0 } else { 0.0 }))
+        .collect();
+    compare(ranks, &two, None, Distribution::Even, "two groups");
 }
 
 fn trees_of_a_snapshot(ranks: &dyn Communicator) {
@@ -117,6 +124,9 @@ fn tree_refusals_are_those_of_one_rank(ranks: &dyn Communicator) {
     let across = |options: MinimumSpanningTree| -> Error { options.run_across(ranks, &[[0.0f32]; 9]).unwrap_err() };
     let error = across(MinimumSpanningTree::new().periodic(-1.0));
     assert_eq!(error.kind(), MinimumSpanningTree::new().periodic(-1.0).run(&[[0.0f32]; 9]).unwrap_err().kind());
+    for options in [MinimumSpanningTree::new().min_samples(0), MinimumSpanningTree::new().alpha(f64::NAN)] {
+        assert_eq!(across(options).kind(), ErrorKind::Parameter);
+    }
     for options in [MinimumSpanningTree::new().min_samples(5), MinimumSpanningTree::new().alpha(0.5)] {
         assert_eq!(across(options).kind(), ErrorKind::Unsupported);
     }

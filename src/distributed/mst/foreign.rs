@@ -1,0 +1,168 @@
+//! Searches for items of other components.
+//!
+//! In: a tree, and the component of each item. Out: the nearest item of another component than that of a query, or all
+//! such items within a distance. Nodes with items of the query's component alone are skipped, so a search takes no
+//! longer if it begins deep inside its component.
+//! Cost: O(n) for the components of nodes; a search that of a nearest neighbour.
+
+use crate::bvh::Bvh;
+use crate::geometry::{Aabb, Scalar};
+use crate::memory::zeroed;
+
+/// The component of an item or node that holds several.
+pub(super) const MIXED: u64 = u64::MAX;
+/// The component of an item that no search finds.
+pub(super) const HIDDEN: u64 = u64::MAX - 1;
+
+/// A tree whose items have components.
+pub(super) struct ForeignItems<'a, S, const D: usize> {
+    tree: &'a Bvh<S, D>,
+    of_index: Vec<u64>,
+    of_node: Vec<u64>,
+}
+
+impl<'a, S: Scalar, const D: usize> ForeignItems<'a, S, D> {
+    /// Assigns components to the items of a tree, by index.
+    pub fn new(tree: &'a Bvh<S, D>, of_index: Vec<u64>) -> Self {
+        let mut of_node = zeroed(tree.end());
+        // Children come after their parents.
+        for at in (0..tree.end()).rev() {
+            of_node[at] = if tree.is_leaf(at) {
+                let items = tree.span(at).map(|position| of_index[tree.order()[position] as usize]);
+                items.fold(HIDDEN, joined)
+            } else {
+                let [left, right] = children(tree, at);
+                joined(of_node[left], of_node[right])
+            };
+        }
+        Self { tree, of_index, of_node }
+    }
+
+    /// Returns the component of an item.
+    pub fn of_index(&self, index: u32) -> u64 {
+        self.of_index[index as usize]
+    }
+
+    /// Returns the component of a node: [`MIXED`] if it holds several.
+    pub fn of_node(&self, node: usize) -> u64 {
+        self.of_node[node]
+    }
+
+    /// Returns the squared distance and the index of the nearest item of another component than `own`, within a squared
+    /// distance (inclusive). Of equally near items, that is the one of lowest index.
+    pub fn nearest(&self, from: &Aabb<S, D>, own: u64, within2: f64) -> Option<(f64, u32)> {
+        let (tree, space) = (self.tree, self.tree.space());
+        let (mut best2, mut best) = (within2, None);
+        let distance2 = |node: usize| space.min_distance2(from, &tree.node(node).bounds);
+        let mut open = vec![];
+        if !tree.is_empty() {
+            open.push((distance2(0), 0));
+        }
+        while let Some((to_node2, at)) = open.pop() {
+            if to_node2 > best2 || !is_foreign(self.of_node[at], own) {
+                continue;
+            }
+            if !tree.is_leaf(at) {
+                let mut nodes = children(tree, at).map(|child| (distance2(child), child));
+                nodes.sort_unstable_by(|a, b| b.0.total_cmp(&a.0));
+                open.extend(nodes);
+                continue;
+            }
+            for position in tree.span(at) {
+                let index = tree.order()[position];
+                if is_foreign(self.of_index(index), own) {
+                    let to_item2 = space.min_distance2(from, &tree.item(position));
+                    if to_item2 < best2 || to_item2 == best2 && best.is_none_or(|best| index < best) {
+                        (best2, best) = (to_item2, Some(index));
+                    }
+                }
+            }
+        }
+        best.map(|index| (best2, index))
+    }
+
+    /// Calls `found` with the index of each item of another component than `own` within a squared distance (inclusive).
+    pub fn for_each_within(&self, from: &Aabb<S, D>, own: u64, within2: f64, found: &mut dyn FnMut(u32)) {
+        let (tree, space) = (self.tree, self.tree.space());
+        let mut open = vec![];
+        if !tree.is_empty() {
+            open.push(0);
+        }
+        while let Some(at) = open.pop() {
+            let is_near = || space.min_distance2(from, &tree.node(at).bounds) <= within2;
+            if !is_foreign(self.of_node[at], own) || !is_near() {
+                continue;
+            }
+            if !tree.is_leaf(at) {
+                open.extend(children(tree, at));
+                continue;
+            }
+            for position in tree.span(at) {
+                let index = tree.order()[position];
+                let is_near = || space.min_distance2(from, &tree.item(position)) <= within2;
+                if is_foreign(self.of_index(index), own) && is_near() {
+                    found(index);
+                }
+            }
+        }
+    }
+}
+
+/// Returns the two children of an inner node.
+fn children<S: Scalar, const D: usize>(tree: &Bvh<S, D>, at: usize) -> [usize; 2] {
+    [at + 1, tree.node(at + 1).rope as usize]
+}
+
+/// Returns the component of everything in two components.
+fn joined(a: u64, b: u64) -> u64 {
+    match (a, b) {
+        (HIDDEN, of) | (of, HIDDEN) => of,
+        _ if a == b => a,
+        _ => MIXED,
+    }
+}
+
+/// Returns `true` if a search of the component `own` may find something of the component `of`.
+fn is_foreign(of: u64, own: u64) -> bool {
+    of != own && of != HIDDEN
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::random::mixed;
+
+    #[test]
+    fn searches_equal_brute_force() {
+        let points: Vec<[f64; 2]> = (0..600).map(|i| [(mixed(i) % 40) as f64, (mixed(i + 1000) % 40) as f64]).collect();
+        let of_index = |i: u64| match mixed(i + 2000) % 6 {
+            0 => HIDDEN,
+            1 => MIXED,
+            _ => u64::from(points[i as usize][0] < 20.0),
+        };
+        let of_index: Vec<u64> = (0..600).map(of_index).collect();
+        for space in [None, Some(40.0)] {
+            let tree = Bvh::build_periodic(&points, space).unwrap();
+            let items = ForeignItems::new(&tree, of_index.clone());
+            for (at, own, within2) in (0..600).flat_map(|at| [(at, 0, 9.0), (at, 1, 400.0), (at, 7, f64::INFINITY)]) {
+                let from = Aabb::point(points[at]);
+                let mut expected: Vec<(u64, u32)> = (0..600)
+                    .filter(|&i| of_index[i as usize] != own && of_index[i as usize] != HIDDEN)
+                    .map(|i| (tree.space().distance2(&points[at], &points[i as usize]) as u64, i))
+                    .filter(|of| of.0 as f64 <= within2)
+                    .collect();
+                expected.sort_unstable();
+                let nearest = items.nearest(&from, own, within2).map(|(distance2, index)| (distance2 as u64, index));
+                assert_eq!(nearest, expected.first().copied());
+                let mut found = vec![];
+                items.for_each_within(&from, own, within2, &mut |index| found.push(index));
+                found.sort_unstable();
+                let mut expected: Vec<u32> = expected.into_iter().map(|of| of.1).collect();
+                expected.sort_unstable();
+                assert_eq!(found, expected);
+            }
+        }
+        let none = Bvh::build(&[] as &[[f64; 2]]).unwrap();
+        assert_eq!(ForeignItems::new(&none, vec![]).nearest(&Aabb::point([0.0; 2]), 0, 9.0), None);
+    }
+}
