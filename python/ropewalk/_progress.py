@@ -38,8 +38,8 @@ def progress(display: Any = True, *, desc: str = "ropewalk") -> Iterator[None]:
     display : bool or callable, default True
         `True` shows a bar of tqdm, and `False` nothing. A class with tqdm's interface, such as ``tqdm``, is called as
         ``display(total=.., desc=..)`` in each call that takes longer than 0.05 s. Any other callable is called as
-        ``display(done, total)`` on the calling thread, about 20 times per second, and once more at the end of a call that takes
-        longer than 0.05 s. An exception ends the call.
+        ``display(done, total)`` on the calling thread: about 20 times per second, and at the end of a call of more than 0.05 s. An
+        exception ends the call.
 
     desc : str, default "ropewalk"
         The name before the bar.

@@ -8,9 +8,9 @@
 //! An edge between points of one rank can only be in the result if it is in the spanning tree of that rank. Each rank
 //! first contracts the edges that are shorter than all ways out of its region (`pieces`). Few pieces are left, which
 //! all ranks connect together (`rounds`).
-//! Cost: that of the spanning tree of a rank's points, and in each round a search for each point that may be nearer to
-//! another component on another rank than the rest of its component. Source: Borůvka 1926 (rounds); the cut property
-//! and the cycle property of minimum spanning trees.
+//! Cost: that of the spanning tree of a rank's points. In each round, the points that are near another component on
+//! another rank search there. Source: Borůvka 1926 (rounds); the cut property and the cycle property of minimum
+//! spanning trees.
 
 mod foreign;
 mod pieces;

@@ -22,8 +22,8 @@ use crate::search::Nearest;
 /// Points per parallel task.
 const TASK: usize = 1 << 10;
 
-/// Returns a lower bound on the squared distance from each point of this rank to the points of other ranks, which holds
-/// for rounded distances, too; infinity if the others have no points.
+/// Returns a lower bound on the squared distance from each point of this rank to the points of other ranks; infinity if
+/// they have none. The bound holds for rounded distances, too.
 pub(super) fn gaps2<S: Scalar, const D: usize>(
     domain: &Domain<'_, S, D>,
     regions: &RankBoxes<S, D>,
