@@ -2,12 +2,12 @@
 //!
 //! In: a tree, and the component of each item. Out: the nearest item of another component than that of a query, or all
 //! such items within a distance. Nodes with items of the query's component alone are skipped, so a search takes no
-//! longer if it begins deep inside its component.
-//! Cost: O(n) for the components of nodes; a search that of a nearest neighbour.
+//! longer if it begins deep inside its component. Among equally near items, such as copies, a search skips nodes whose
+//! indices are all above the lowest so far.
+//! Cost: O(n) for the nodes; a search usually that of a nearest neighbour.
 
 use crate::bvh::Bvh;
 use crate::geometry::{Aabb, Scalar};
-use crate::memory::zeroed;
 
 /// The component of an item or node that holds several.
 pub(super) const MIXED: u64 = u64::MAX;
@@ -18,23 +18,23 @@ pub(super) const HIDDEN: u64 = u64::MAX - 1;
 pub(super) struct ForeignItems<'a, S, const D: usize> {
     tree: &'a Bvh<S, D>,
     of_index: Vec<u64>,
-    of_node: Vec<u64>,
+    of_node: Vec<Items>,
+}
+
+/// The items of a node.
+#[derive(Clone, Copy, Default)]
+struct Items {
+    component: u64,
+    lowest: u32,
 }
 
 impl<'a, S: Scalar, const D: usize> ForeignItems<'a, S, D> {
     /// Assigns components to the items of a tree, by index.
     pub fn new(tree: &'a Bvh<S, D>, of_index: Vec<u64>) -> Self {
-        let mut of_node = zeroed(tree.end());
-        // Children come after their parents.
-        for at in (0..tree.end()).rev() {
-            of_node[at] = if tree.is_leaf(at) {
-                let items = tree.span(at).map(|position| of_index[tree.order()[position] as usize]);
-                items.fold(HIDDEN, joined)
-            } else {
-                let [left, right] = children(tree, at);
-                joined(of_node[left], of_node[right])
-            };
-        }
+        let item = |&index: &u32| Items { component: of_index[index as usize], lowest: index };
+        let none = Items { component: HIDDEN, lowest: u32::MAX };
+        let of_leaf = |at: usize| tree.order()[tree.span(at)].iter().map(item).fold(none, joined);
+        let of_node = tree.reduce(of_leaf, |_, [left, right]| joined(*left, *right));
         Self { tree, of_index, of_node }
     }
 
@@ -45,7 +45,7 @@ impl<'a, S: Scalar, const D: usize> ForeignItems<'a, S, D> {
 
     /// Returns the component of a node: [`MIXED`] if it holds several.
     pub fn of_node(&self, node: usize) -> u64 {
-        self.of_node[node]
+        self.of_node[node].component
     }
 
     /// Returns the squared distance and the index of the nearest item of another component than `own`, within a squared
@@ -53,18 +53,19 @@ impl<'a, S: Scalar, const D: usize> ForeignItems<'a, S, D> {
     pub fn nearest(&self, from: &Aabb<S, D>, own: u64, within2: f64) -> Option<(f64, u32)> {
         let (tree, space) = (self.tree, self.tree.space());
         let (mut best2, mut best) = (within2, None);
-        let distance2 = |node: usize| space.min_distance2(from, &tree.node(node).bounds);
+        let entry = |node: usize| (space.min_distance2(from, &tree.node(node).bounds), self.of_node[node].lowest, node);
         let mut open = vec![];
         if !tree.is_empty() {
-            open.push((distance2(0), 0));
+            open.push(entry(0));
         }
-        while let Some((to_node2, at)) = open.pop() {
-            if to_node2 > best2 || !is_foreign(self.of_node[at], own) {
+        while let Some((to_node2, lowest, at)) = open.pop() {
+            let is_beyond = to_node2 > best2 || to_node2 == best2 && best.is_some_and(|best| lowest > best);
+            if is_beyond || !is_foreign(self.of_node(at), own) {
                 continue;
             }
             if !tree.is_leaf(at) {
-                let mut nodes = children(tree, at).map(|child| (distance2(child), child));
-                nodes.sort_unstable_by(|a, b| b.0.total_cmp(&a.0));
+                let mut nodes = children(tree, at).map(entry);
+                nodes.sort_unstable_by(|a, b| b.0.total_cmp(&a.0).then(b.1.cmp(&a.1)));
                 open.extend(nodes);
                 continue;
             }
@@ -90,7 +91,7 @@ impl<'a, S: Scalar, const D: usize> ForeignItems<'a, S, D> {
         }
         while let Some(at) = open.pop() {
             let is_near = || space.min_distance2(from, &tree.node(at).bounds) <= within2;
-            if !is_foreign(self.of_node[at], own) || !is_near() {
+            if !is_foreign(self.of_node(at), own) || !is_near() {
                 continue;
             }
             if !tree.is_leaf(at) {
@@ -113,13 +114,14 @@ fn children<S: Scalar, const D: usize>(tree: &Bvh<S, D>, at: usize) -> [usize; 2
     [at + 1, tree.node(at + 1).rope as usize]
 }
 
-/// Returns the component of everything in two components.
-fn joined(a: u64, b: u64) -> u64 {
-    match (a, b) {
+/// Returns what two nodes hold together.
+fn joined(a: Items, b: Items) -> Items {
+    let component = match (a.component, b.component) {
         (HIDDEN, of) | (of, HIDDEN) => of,
-        _ if a == b => a,
+        (one, other) if one == other => one,
         _ => MIXED,
-    }
+    };
+    Items { component, lowest: a.lowest.min(b.lowest) }
 }
 
 /// Returns `true` if a search of the component `own` may find something of the component `of`.
@@ -162,7 +164,23 @@ mod tests {
                 assert_eq!(found, expected);
             }
         }
-        let none = Bvh::build(&[] as &[[f64; 2]]).unwrap();
+        let none: Bvh<f64, 2> = Bvh::build(&[] as &[[f64; 2]]).unwrap();
         assert_eq!(ForeignItems::new(&none, vec![]).nearest(&Aabb::point([0.0; 2]), 0, 9.0), None);
+    }
+
+    /// A search deep in its component, and one among copies, visit few items: their work does not grow with the number
+    /// of items.
+    #[test]
+    fn searches_skip_their_component_and_copies() {
+        let distances = |n: u64| {
+            let apart: Vec<[f64; 1]> = (0..n).map(|i| [if i % 2 == 0 { i as f64 / n as f64 } else { 50.0 }]).collect();
+            let tree = Bvh::build(&apart).unwrap();
+            let items = ForeignItems::new(&tree, (0..n).map(|i| i % 2).collect());
+            crate::work::distances(|| {
+                assert_eq!(items.nearest(&Aabb::point([0.5]), 0, f64::INFINITY).unwrap().1, 1);
+            })
+        };
+        let (few, many) = (distances(2_000), distances(64_000));
+        assert!(many < few + 300, "{few} and {many} distances");
     }
 }

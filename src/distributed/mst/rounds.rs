@@ -5,7 +5,7 @@
 //! the ranks unite the components that these edges connect. A component is named by a vertex, its root: a piece of
 //! some rank, which gathers what all ranks know of the component.
 //! Candidates are the open edges of each rank, and edges to points of other ranks. A point searches on the other ranks
-//! that have boxes with other components nearer than the lightest candidate of its component. The point nearest to
+//! that have boxes with other components within the lightest candidate of its component. The point nearest to
 //! these boxes searches first, so that the others have a near candidate.
 //! Cost: at most as many rounds as the number of pieces has bits. Most components merge into the largest in the first
 //! one. A round takes O(n) on each rank, and a search for each point that is near another component on another rank.
@@ -26,8 +26,8 @@ use crate::parallel::{list_tasks, map};
 
 /// Queries per parallel task.
 const TASK: usize = 1 << 8;
-/// The number of points of a rank that search at once.
-const BATCH: usize = 1 << 20;
+/// The maximum number of searches that a rank sends, or receives, at once.
+const BATCH: usize = 1 << 21;
 
 /// An edge out of a component: the bits of its squared weight, the lower and the higher index of its ends, and the root
 /// of the other component. Candidates of a component are ordered like edges.
@@ -220,9 +220,11 @@ impl<'a, S: Scalar, const D: usize> Rounds<'a, S, D> {
         rows: &[NearRow],
         best: &mut [Candidate],
     ) -> Result<()> {
-        let batches = reduce(self.domain.ranks, rows.len().div_ceil(BATCH) as u64, Reduction::Max)?;
+        // Each row may be sent to all ranks.
+        let most = (BATCH / self.domain.ranks.size()).max(1);
+        let batches = reduce(self.domain.ranks, rows.len().div_ceil(most) as u64, Reduction::Max)?;
         for batch in 0..batches as usize {
-            let range = (batch * BATCH).min(rows.len())..((batch + 1) * BATCH).min(rows.len());
+            let range = (batch * most).min(rows.len())..((batch + 1) * most).min(rows.len());
             self.search_batch(there, components, &rows[range], best)?;
         }
         Ok(())
@@ -291,7 +293,7 @@ impl<'a, S: Scalar, const D: usize> Rounds<'a, S, D> {
 struct Others<'a, S, const D: usize> {
     /// The points of this rank.
     points: ForeignItems<'a, S, D>,
-    /// The boxes of other ranks.
+    /// The boxes of all ranks; those of this rank are hidden.
     boxes: ForeignItems<'a, S, D>,
 }
 
