@@ -42,7 +42,7 @@ impl<S: Coordinate, const D: usize> Bvh<S, D> {
     /// let device = Device::first()?;
     /// let bvh = Bvh::build(&[[0.0f32, 0.0], [5.0, 0.0], [1.0, 0.0]], device)?;
     /// let coordinates = DeviceVec::new(&[4.5f32, 0.0, 9.0, 9.0], device)?;
-    /// let lists = bvh.neighbors_of(&Points::from_device(&coordinates, None)?, 1.0)?.read()?;
+    /// let lists = bvh.neighbors_of(&Points::from_device(&coordinates, None::<f64>)?, 1.0)?.read()?;
     /// assert_eq!((lists.of(0), lists.of(1).len()), (&[1][..], 0));
     /// # Ok::<(), ropewalk::Error>(())
     /// ```
@@ -103,7 +103,7 @@ impl<S: Coordinate, const D: usize> Bvh<S, D> {
     /// let device = Device::first()?;
     /// let bvh = Bvh::build(&[[0.0f32, 0.0], [5.0, 0.0], [1.0, 0.0]], device)?;
     /// let coordinates = DeviceVec::new(&[4.5f32, 0.0], device)?;
-    /// let near = bvh.nearest_of(&Points::from_device(&coordinates, None)?, 1)?;
+    /// let near = bvh.nearest_of(&Points::from_device(&coordinates, None::<f64>)?, 1)?;
     /// assert_eq!(near.indices().read()?, [1]);
     /// # Ok::<(), ropewalk::Error>(())
     /// ```

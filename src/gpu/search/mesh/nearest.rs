@@ -77,8 +77,8 @@ impl<S: Coordinate> Mesh<S> {
     /// let device = Device::first()?;
     /// let mesh = Mesh::build(&[[0.0f32, 0.0, 0.0], [1.0, 0.0, 0.0], [0.0, 1.0, 0.0]], &[[0, 1, 2]], device)?;
     /// let coordinates = DeviceVec::new(&[0.25f32, 0.25, 2.0], device)?;
-    /// let near = mesh.nearest_of(&Points::from_device(&coordinates, None)?, f64::INFINITY)?.read()?[0].unwrap();
-    /// assert_eq!(near.distance2, 4.0);
+    /// let points = Points::from_device(&coordinates, None::<f64>)?;
+    /// assert_eq!(mesh.nearest_of(&points, f64::INFINITY)?.read()?[0].unwrap().distance2, 4.0);
     /// # Ok::<(), ropewalk::Error>(())
     /// ```
     ///
