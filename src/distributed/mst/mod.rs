@@ -55,9 +55,8 @@ impl MinimumSpanningTree {
     ///
     /// # Cost
     /// Time: that of [`MinimumSpanningTree::run`] for the points of a rank, and searches on other ranks for the points
-    /// near other components there. If ranks have compact regions, these are usually few. Memory, by the sizes of
-    /// arrays: first that of [`MinimumSpanningTree::run`] for a rank's points, then some 150 bytes per point of three
-    /// `f32`.
+    /// near other components there. If ranks have compact regions, these are usually few. Memory: that of
+    /// [`MinimumSpanningTree::run`] for a rank's points, and then 24 bytes per edge, of which sorting makes copies.
     pub fn run_across<S: Scalar, const D: usize>(
         &self,
         ranks: &dyn Communicator,
