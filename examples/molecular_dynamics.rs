@@ -1,5 +1,7 @@
 //! Molecular dynamics on a GPU: atoms with a Lennard-Jones potential in a periodic box, by velocity Verlet. Each step
-//! refits the tree, and one user-defined kernel computes forces and potential energies. Nothing is copied to the host.
+//! refits the tree, and one user-defined kernel computes forces and potential energies. Positions and forces stay on
+//! the device. An atom that leaves the box through a face returns through the opposite face, and the box of its leaf
+//! then spans the domain. `degradation` shows this, and the tree is rebuilt.
 //!
 //!     cargo run --release --features vulkan --example molecular_dynamics -- [ATOMS [STEPS]] [--no-cpu]
 //!
@@ -18,6 +20,8 @@ const DENSITY: f64 = 0.8442;
 const CUTOFF: f64 = 2.5;
 const STEP: f64 = 0.002;
 const THREADS: u32 = 256;
+/// The degradation above which the tree is rebuilt.
+const WORST: f64 = 1.5;
 
 /// Returns the potential at the cutoff, which is subtracted so that the energy is continuous.
 fn shift() -> f64 {
@@ -173,10 +177,15 @@ fn run_on_device(start: &[[f64; 3]], side: f64, steps: usize) -> Result<[f64; 2]
         || Ok::<_, ropewalk::Error>(energies(atoms.potentials.read()?.into_iter(), &atoms.velocities.read()?));
     print("device, start", measure()?);
 
-    let mut clock = Instant::now();
+    let (mut clock, mut n_rebuilds) = (Instant::now(), 0);
     for step in 1..=steps {
         tree.call(Drift(&atoms))?;
-        tree.refit(&Points::from_device(&atoms.rounded, side)?)?;
+        let points = Points::from_device(&atoms.rounded, side)?;
+        tree.refit(&points)?;
+        if tree.degradation()? > WORST {
+            tree.rebuild(&points)?;
+            n_rebuilds += 1;
+        }
         tree.call(Interact { atoms: &atoms, step: STEP })?;
         if step == 1 || step == steps {
             atoms.forces.wait()?;
@@ -188,6 +197,7 @@ fn run_on_device(start: &[[f64; 3]], side: f64, steps: usize) -> Result<[f64; 2]
             clock = Instant::now();
         }
     }
+    eprintln!("{n_rebuilds} rebuilds");
     let end = measure()?;
     print("device, end", end);
     Ok(end)
@@ -224,7 +234,11 @@ fn run_on_cpu(start: &[[f64; 3]], side: f64, steps: usize) -> Result<[f64; 2]> {
         for (at, velocity) in positions.iter_mut().zip(&velocities) {
             (0..3).for_each(|k| at[k] += STEP * velocity[k]);
         }
-        tree.refit(&rounded(&positions))?;
+        let points = rounded(&positions);
+        tree.refit(&points)?;
+        if tree.degradation() > WORST {
+            tree.rebuild(&points)?;
+        }
         tree.map_neighbors_into(CUTOFF, |_, near| interaction(near), &mut sums);
         kick(&mut velocities, &sums);
     }

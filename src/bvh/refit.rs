@@ -34,8 +34,9 @@ impl<S: Scalar, const D: usize> Bvh<S, D> {
     ///
     /// The nodes and their order are unchanged, the boxes are updated, and all results are exact again. A refit takes
     /// a fraction of the time of a build, and only the first one allocates. The farther points have moved since the
-    /// last build, the longer queries take; [`Bvh::degradation`] shows when to [`Bvh::rebuild`]. A tree of points
-    /// that is refitted to boxes holds boxes from then on.
+    /// last build, the longer queries take; [`Bvh::degradation`] shows when to [`Bvh::rebuild`]. In a periodic box, a
+    /// point that leaves through a face returns through the opposite one, so the box of its leaf then spans the domain.
+    /// A tree of points that is refitted to boxes holds boxes from then on.
     ///
     /// ```
     /// use ropewalk::{Bvh, Sphere};

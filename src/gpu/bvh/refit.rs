@@ -31,7 +31,8 @@ impl<S: Coordinate, const D: usize> Bvh<S, D> {
     ///
     /// The nodes and their order are unchanged, the boxes are updated, and all results are exact again. The farther
     /// points have moved since the last build, the longer queries take; [`Bvh::degradation`] shows when to
-    /// [`Bvh::rebuild`].
+    /// [`Bvh::rebuild`]. In a periodic box, a point that leaves through a face returns through the opposite one, so the
+    /// box of its leaf then spans the domain.
     ///
     /// ```no_run
     /// use ropewalk::gpu::{Bvh, Device, Points};
