@@ -236,30 +236,44 @@ fn values_without_numbers() {
     assert_eq!(tree.count_all(&[[1.0f32, 2.0]]).unwrap().read().unwrap(), [0]);
 }
 
-#[test]
-#[ignore = "wide"]
-fn wide_all_shapes() {
-    let mut random = Random::new(6);
-    for grid in [0.0, 0.5] {
-        let places = &mut Places { random: &mut random, grid };
-        stored_and_queries!(
-            places,
-            300,
+/// Compares trees of some types of shapes with queries of all types, at random places and on a lattice. There are
+/// several tests, because each pair of types has kernels of its own.
+macro_rules! wide_shapes {
+    ($name:ident, $scalar:ident, $d:literal, [$($stored:ident),*], [$($query:ident),*]) => {
+        #[test]
+        #[ignore = "wide"]
+        fn $name() {
+            let mut random = Random::new(6);
+            for grid in [0.0, 0.5] {
+                let places = &mut Places { random: &mut random, grid };
+                stored_and_queries!(places, 300, $scalar, $d, [$($stored),*], [$($query),*]);
+            }
+        }
+    };
+}
+
+macro_rules! in_space {
+    ($name:ident, [$($stored:ident),*]) => {
+        wide_shapes!(
+            $name,
             f32,
             3,
-            [sphere, aabb, segment, capsule, triangle, tetrahedron, obb, ellipsoid, dop],
+            [$($stored),*],
             [sphere, point, aabb, ray, segment, capsule, triangle, tetrahedron, obb, ellipsoid, dop]
         );
-        stored_and_queries!(
-            places,
-            300,
-            f64,
-            2,
-            [sphere, aabb, segment, capsule, triangle, obb, ellipsoid],
-            [sphere, point, aabb, ray, segment, capsule, triangle, obb, ellipsoid]
-        );
-    }
+    };
 }
+
+in_space!(wide_spheres_boxes_and_segments, [sphere, aabb, segment]);
+in_space!(wide_capsules_triangles_and_tetrahedra, [capsule, triangle, tetrahedron]);
+in_space!(wide_oriented_boxes_ellipsoids_and_dops, [obb, ellipsoid, dop]);
+wide_shapes!(
+    wide_shapes_in_the_plane,
+    f64,
+    2,
+    [sphere, aabb, segment, capsule, triangle, obb, ellipsoid],
+    [sphere, point, aabb, ray, segment, capsule, triangle, obb, ellipsoid]
+);
 
 /// The points between two circles.
 #[derive(Clone, Debug)]
