@@ -4,7 +4,7 @@
 //! hits.
 //! Rays are first converted to the unit of the tree and sorted, so that the rays of a warp meet the same nodes
 //! (`prepared`). A kernel (`cast_kernels`) walks the tree, and marks rays whose result depends on rounding. A second
-//! kernel decides these without rounding.
+//! kernel (`finish`) computes where each ray hits the triangle found. A third one decides marked rays without rounding.
 //! Cost: O(log n) nodes of 80 bytes for the first hit on a compact mesh. Source: Ylitie, Karras and Laine 2017.
 //!
 //! **Launch contract.** The kernels have no bounds checks. They rely on the following:
@@ -19,13 +19,14 @@
 use cubecl::prelude::*;
 
 use crate::error::Result;
-use crate::gpu::buffer::{Buffer, grid};
+use crate::gpu::buffer::{Buffer, THREADS_PER_BLOCK, blocks_for, grid};
 use crate::gpu::bvh::Coordinate;
 use crate::gpu::device::{MAX_ITERATIONS, is_cuda};
 use crate::gpu::errors;
 use crate::gpu::search::hit_lists::HitListsLaunch;
 use crate::gpu::search::mesh::cast_kernels::cast_rays;
 use crate::gpu::search::mesh::cast_spec::{CastSpec, MARK_TEST_ALL, Wanted};
+use crate::gpu::search::mesh::finish::finish_hits;
 use crate::gpu::search::mesh::lists::CastOutput;
 use crate::gpu::search::mesh::prepared::PreparedRays;
 use crate::gpu::search::mesh::primitives::Items;
@@ -45,41 +46,51 @@ const MANY_RAYS: usize = 1 << 22;
 /// multiprocessors.
 const RAYS_PER_TURN: usize = 1 << 18;
 
-/// Casts rays, in the order of `prepared`, through a tree that is not empty. Rows have `k` places.
-pub(super) fn cast<R: Runtime, S: Coordinate>(
-    client: &ComputeClient<R>,
-    tree: &Tree,
-    items: &Items<S>,
-    rays: &Rays<S>,
-    prepared: &PreparedRays,
-    wanted: Wanted,
-    k: usize,
-    found: &CastOutput,
-) -> Result<()> {
-    let n = rays.len();
-    let marks = Buffer::<u32>::new(client, n);
-    let spec = CastSpec {
-        item: items.item,
-        wanted,
-        has_ranges: rays.has_ranges(),
-        exact: false,
-        takes_turns: false,
-        is_ordered: prepared.is_ordered(),
-        is_guarded: !is_cuda(client),
-    };
-    let hits = || HitListsLaunch::new(found.indices.arg(), found.numbers.arg(), found.offsets.arg());
-    // Drivers that end long loops count the iterations for all rays of a thread.
-    let (units, turns) = if spec.is_guarded {
-        (SMALL_BLOCK_THREADS, 1)
-    } else if n >= MANY_RAYS {
-        (LARGE_BLOCK_THREADS, LARGE_BLOCK_TURNS)
-    } else {
-        (SMALL_BLOCK_THREADS, (n / RAYS_PER_TURN).max(1) as u32)
-    };
-    for exact in [false, true] {
-        // Few rays are in doubt, but each takes long.
-        let (units, turns) = if exact { (SMALL_BLOCK_THREADS, 1) } else { (units, turns) };
-        let spec = CastSpec { exact, takes_turns: turns > 1, ..spec };
+/// Rays to be cast through a tree, which is not empty, and where their results go.
+pub(super) struct Cast<'a, S> {
+    pub tree: &'a Tree,
+    pub items: &'a Items<S>,
+    pub rays: &'a Rays<S>,
+    /// The rays in the unit of the tree, and the order in which they are cast.
+    pub prepared: &'a PreparedRays,
+    pub wanted: Wanted,
+    /// The number of places of a row.
+    pub k: usize,
+    pub found: &'a CastOutput,
+}
+
+impl<S: Coordinate> Cast<'_, S> {
+    /// Casts the rays.
+    pub fn run<R: Runtime>(&self, client: &ComputeClient<R>) -> Result<()> {
+        let marks = Buffer::<u32>::new(client, self.rays.len());
+        self.launch(client, &marks, false);
+        self.check(client, &marks, false)?;
+        self.launch(client, &marks, true);
+        self.check(client, &marks, true)
+    }
+
+    /// Casts all rays, and marks those whose results depend on rounding, or decides marked rays without rounding.
+    fn launch<R: Runtime>(&self, client: &ComputeClient<R>, marks: &Buffer<u32>, exact: bool) {
+        let (n, is_guarded) = (self.rays.len(), !is_cuda(client));
+        // Few rays are in doubt, but each takes long. Drivers that end long loops count the iterations for all rays of
+        // a thread.
+        let (units, turns) = if exact || is_guarded {
+            (SMALL_BLOCK_THREADS, 1)
+        } else if n >= MANY_RAYS {
+            (LARGE_BLOCK_THREADS, LARGE_BLOCK_TURNS)
+        } else {
+            (SMALL_BLOCK_THREADS, (n / RAYS_PER_TURN).max(1) as u32)
+        };
+        let spec = CastSpec {
+            item: self.items.item,
+            wanted: self.wanted,
+            has_ranges: self.rays.has_ranges(),
+            exact,
+            takes_turns: turns > 1,
+            is_ordered: self.prepared.is_ordered(),
+            is_guarded,
+        };
+        let (indices, numbers) = (&self.found.indices, &self.found.numbers);
         // SAFETY: the launch contract of this module. `marks` and `rays` have an element for each of the `n` rays;
         // `found` is allocated by the caller for `wanted`.
         unsafe {
@@ -87,23 +98,83 @@ pub(super) fn cast<R: Runtime, S: Coordinate>(
                 client,
                 grid(n.div_ceil((units * turns) as usize)),
                 CubeDim::new_1d(units),
-                tree.arg(),
-                items.arg(),
-                rays.arg(),
-                prepared.arg(),
-                hits(),
+                self.tree.arg(),
+                self.items.arg(),
+                self.rays.arg(),
+                self.prepared.arg(),
+                HitListsLaunch::new(indices.arg(), numbers.arg(), self.found.offsets.arg()),
                 marks.arg(),
                 n as u32,
                 turns,
-                k as u32,
+                self.k as u32,
                 spec,
             );
         }
-        let left = if spec.is_guarded { marks.read(client)? } else { vec![] };
-        if left.iter().any(|&mark| if exact { mark != 0 } else { mark == MARK_TEST_ALL && items.n > MAX_ITERATIONS }) {
+        if spec.is_approximate() && self.wanted == Wanted::First {
+            let (dim, items, rays) = (CubeDim::new_1d(THREADS_PER_BLOCK), self.items.arg(), self.rays.arg());
+            let (indices, numbers, marks) = (indices.arg(), numbers.arg(), marks.arg());
+            finish_hits::launch::<S, R>(client, blocks_for(n), dim, items, rays, indices, numbers, marks, n as u32);
+        }
+    }
+
+    /// Returns an error if loops for a ray were longer than the driver allows.
+    fn check<R: Runtime>(&self, client: &ComputeClient<R>, marks: &Buffer<u32>, exact: bool) -> Result<()> {
+        let left = if is_cuda(client) { vec![] } else { marks.read(client)? };
+        let has_too_many = self.items.n > MAX_ITERATIONS;
+        if left.iter().any(|&mark| if exact { mark != 0 } else { mark == MARK_TEST_ALL && has_too_many }) {
             let what = if exact { "a ray with many exact tests" } else { "a ray far from the primitives" };
             return Err(errors::long_loops(what));
         }
+        Ok(())
     }
-    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::gpu::device::on;
+    use crate::gpu::{self, Device};
+    use crate::{Mesh, Ray};
+
+    /// Rays whose results depend on rounding are cast again, each by one thread, so there must be few of them.
+    #[test]
+    fn few_rays_are_in_doubt() -> Result<()> {
+        let side = 40;
+        let height = |i: usize, j: usize| 0.1 * (i as f32).sin() * (0.7 * j as f32).cos();
+        let vertices: Vec<[f32; 3]> = (0..side * side)
+            .map(|at| (at % side, at / side))
+            .map(|(i, j)| [i as f32, j as f32, height(i, j)])
+            .collect();
+        let faces: Vec<[u32; 3]> = (0..(side - 1) * (side - 1))
+            .map(|at| (at % (side - 1) + at / (side - 1) * side) as u32)
+            .flat_map(|a| [[a, a + 1, a + side as u32], [a + 1, a + side as u32 + 1, a + side as u32]])
+            .collect();
+        let steps = [0.819_172_5, 0.671_043_6, 0.549_700_5, 0.436_790_1];
+        let at = |i: usize, k: usize| (steps[k] * i as f32).fract() * (side - 1) as f32;
+        let rays: Vec<Ray<f32, 3>> = (1..2001)
+            .map(|i| ([at(i, 0), at(i, 1)], [at(i, 2), at(i, 3)]))
+            .map(|(from, to)| Ray::new([from[0], from[1], 5.0], [to[0] - from[0], to[1] - from[1], -5.5]))
+            .collect();
+        let device = Device::first()?;
+        let mesh = gpu::Mesh::upload(&Mesh::build(&vertices, &faces)?, device)?;
+        let rays = Rays::new(&rays, device)?;
+        for wanted in [Wanted::First, Wanted::Any, Wanted::Count, Wanted::Rows] {
+            let in_doubt: usize = on!(device, client => {
+                let (items, n) = (&mesh.stored.items, rays.len());
+                let found = CastOutput {
+                    indices: Buffer::new(client, n),
+                    numbers: Buffer::new(client, 4 * n),
+                    offsets: Buffer::filled(client, n + 1, 0),
+                };
+                let prepared = PreparedRays::new(client, items, &rays)?;
+                let tree = mesh.stored.tree.as_ref().unwrap();
+                let cast = Cast { tree, items, rays: &rays, prepared: &prepared, wanted, k: 1, found: &found };
+                let marks = Buffer::<u32>::new(client, n);
+                cast.launch(client, &marks, false);
+                Ok(marks.read(client)?.iter().filter(|&&mark| mark != 0).count())
+            })?;
+            assert!(in_doubt < 10, "{wanted:?}: {in_doubt} rays of 2000");
+        }
+        Ok(())
+    }
 }

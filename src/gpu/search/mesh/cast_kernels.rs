@@ -1,6 +1,7 @@
 //! The walk of a thread through the tree, ray after ray.
 //!
-//! In: prepared rays and a tree. Out: the hits of each ray, and a mark if they depend on rounding.
+//! In: prepared rays and a tree. Out: the hits of each ray, and a mark if they depend on rounding. The `t` of a first
+//! hit on a triangle, and the weights of its corners, are left to `finish`.
 //! The threads of a warp together read up to `STEPS` nodes and items each. Then those with a candidate decide it,
 //! which costs most. If there are many rays, threads that finish a ray take the next one of their block, so none
 //! waits for the longest ray of its warp.
@@ -149,7 +150,7 @@ struct Casting {
     pending: Array<u32>,
     /// Three values: the index of the best hit or the number of hits, the ray's mark, the number of its exact sums.
     state: Array<u32>,
-    /// The `t` of the best hit.
+    /// The `t` of the best hit: a lower and an upper bound.
     best: Array<f64>,
 }
 
@@ -160,7 +161,7 @@ impl Casting {
             at: Array::<u32>::new(1usize),
             pending: Array::<u32>::new(2usize),
             state: Array::<u32>::new(3usize),
-            best: Array::<f64>::new(1usize),
+            best: Array::<f64>::new(2usize),
         };
         casting.at[0] = NONE.runtime();
         casting.pending[0] = NONE.runtime();
@@ -186,6 +187,7 @@ impl Casting {
         self.state[1] = 0;
         self.state[2] = 0;
         self.best[0] = numbers[INFINITE];
+        self.best[1] = numbers[INFINITE];
         self.pending[1] = NONE.runtime();
         ray.load(&prepared.words, at);
         if ray.state() == READY {
@@ -222,6 +224,23 @@ impl Casting {
         is_done
     }
 
+    /// Returns `true` if a hit with a `t` between two bounds counts: it is in the range of the ray, and before the best
+    /// hit. Marks the ray if the bounds leave that open.
+    fn compare(&mut self, from: f64, to: f64, least: f64, most: f64, #[comptime] spec: CastSpec) -> bool {
+        // `false` for NaN as well.
+        let mut counts = least >= from && most <= to;
+        let mut is_known = counts || most < from || least > to;
+        if comptime!(spec.wanted == Wanted::First) {
+            let is_before = most < self.best[0];
+            is_known = is_known && (!counts || is_before || least > self.best[1]);
+            counts = counts && is_before;
+        }
+        if !is_known {
+            self.state[1] = 1;
+        }
+        counts
+    }
+
     /// Writes the result of the ray, if there is one.
     fn finish(&mut self, hits: &mut HitLists, marks: &mut Array<u32>, #[comptime] spec: CastSpec) {
         let at = self.at[0] + 0;
@@ -233,7 +252,7 @@ impl Casting {
             } else if comptime!(spec.wanted != Wanted::List) {
                 hits.indices[at as usize] = self.state[0];
             }
-            if comptime!(spec.wanted == Wanted::First) {
+            if comptime!(spec.wanted == Wanted::First && !spec.is_approximate()) {
                 if self.state[0] == NONE {
                     let first = comptime!(width(spec.item)) * at as usize;
                     hits.numbers[first] = self.best[0];
@@ -268,7 +287,7 @@ fn decide<F: Float>(
     let mut decided = Array::<u32>::new(1usize);
     if comptime!(spec.item == Item::Triangle) {
         let crossing = comptime!(matches!(spec.wanted, Wanted::Count | Wanted::List | Wanted::Rows));
-        let spec = comptime!(HitSpec { exact: spec.exact, crossing });
+        let spec = comptime!(HitSpec { exact: spec.exact, crossing, is_rounded: !spec.is_approximate() });
         decided[0] = triangle_hit(&ray, &items.triangle(index), &mut found, &items.numbers, spec);
     } else if comptime!(spec.item == Item::Box) {
         decided[0] = box_hit(&ray, &items.solid(index, 6usize), &mut found, &items.numbers);
@@ -287,7 +306,24 @@ fn decide<F: Float>(
         casting.state[1] = select(casting.state[2] < GUARDED, 0u32, 1u32);
     }
     let t = found[0];
-    if result == MET && t >= ray.from && t <= ray.to {
+    if comptime!(spec.is_approximate()) {
+        if result == MET {
+            let (least, most) = (t - found[4], t + found[4]);
+            let comes = casting.compare(ray.from, ray.to, least, most, spec);
+            if comes {
+                if comptime!(spec.wanted == Wanted::First) {
+                    casting.state[0] = index;
+                    casting.best[0] = least;
+                    casting.best[1] = most;
+                    placed.limit[0] = min(placed.limit[0], placed.limit_of(most, unit, start));
+                } else {
+                    casting.state[0] = casting.state[0] + 1;
+                    // Whatever other triangles are, the ray has a hit.
+                    casting.state[1] = select(comptime!(spec.wanted == Wanted::Any), 0u32, casting.state[1]);
+                }
+            }
+        }
+    } else if result == MET && t >= ray.from && t <= ray.to {
         if comptime!(spec.wanted == Wanted::First) {
             // As on the CPU, solids at infinity are not hits.
             let counts = comptime!(spec.item == Item::Triangle) || t <= items.numbers[HUGE];

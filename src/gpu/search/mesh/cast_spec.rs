@@ -32,3 +32,12 @@ pub(super) struct CastSpec {
     /// `true` if few items may be decided exactly per ray, because drivers end long loops.
     pub is_guarded: bool,
 }
+
+impl CastSpec {
+    /// Returns `true` if hits have an approximate `t`. Results then only depend on which of them is first, and on the
+    /// ends of ranges.
+    pub fn is_approximate(self) -> bool {
+        let needs_no_t = matches!(self.wanted, Wanted::First | Wanted::Any | Wanted::Count);
+        needs_no_t && self.item == Item::Triangle && !self.exact
+    }
+}

@@ -11,8 +11,8 @@ pub(super) const SCALE: usize = 3;
 /// The smallest normal number, and the largest number.
 pub(super) const TINY: usize = 4;
 pub(super) const HUGE: usize = 5;
-/// Error bounds below this may have lost digits to underflow.
-pub(super) const LEAST_BOUND: usize = 6;
+/// The rounding error of the origin of a ray in the unit of the tree, relative to its coordinates.
+pub(super) const FAR_ERROR: usize = 6;
 /// The largest coordinate.
 pub(super) const LARGEST: usize = 7;
 /// The padding of queries that begin near the tree.
@@ -35,10 +35,8 @@ pub(super) const SPLIT: usize = 16;
 pub(super) const LEAST_FACTOR: usize = 17;
 pub(super) const MOST_FACTOR: usize = 18;
 pub(super) const LEAST_REST: usize = 19;
-/// The rounding error of the origin of a ray in the unit of the tree, relative to its coordinates.
-pub(super) const FAR_ERROR: usize = 20;
 /// The number of constants.
-pub(super) const N_NUMBERS: usize = 21;
+pub(super) const N_NUMBERS: usize = 20;
 
 pub(super) fn numbers<S: Coordinate>(frame: &Frame) -> [f64; N_NUMBERS] {
     let mut all = [0.0; N_NUMBERS];
@@ -47,7 +45,7 @@ pub(super) fn numbers<S: Coordinate>(frame: &Frame) -> [f64; N_NUMBERS] {
         (SCALE, frame.scale),
         (TINY, f64::MIN_POSITIVE),
         (HUGE, f64::MAX),
-        (LEAST_BOUND, 1e-280),
+        (FAR_ERROR, 64.0 * f64::EPSILON),
         (LARGEST, S::MAX.into()),
         (PADDING, frame::PADDING),
         (INFINITE, f64::INFINITY),
@@ -60,7 +58,6 @@ pub(super) fn numbers<S: Coordinate>(frame: &Frame) -> [f64; N_NUMBERS] {
         (LEAST_FACTOR, 1e-50),
         (MOST_FACTOR, 1e80),
         (LEAST_REST, 1e-120),
-        (FAR_ERROR, 64.0 * f64::EPSILON),
     ] {
         all[at] = value;
     }

@@ -3,7 +3,7 @@
 //! ```text
 //! wide tree of the CPU -> compressed -> tree
 //! vertices, faces -> build (merge, collapse, encode) -> tree
-//! tree, rays -> prepared -> cast (casting: candidates, triangle_hit, solid_hit, exact) -> lists -> hits
+//! tree, rays -> prepared -> cast (cast_kernels, finish: candidates, triangle_hit, solid_hit, exact) -> lists -> hits
 //! tree, points -> nearest (point_triangle) -> hits
 //! trees, instances -> group (cast) -> hits
 //! boxes of shapes -> build -> wide_boxes (for `search::shapes`)
@@ -18,6 +18,7 @@ mod cast_spec;
 mod cast_kernels;
 mod compressed;
 mod exact;
+mod finish;
 mod group;
 pub(in crate::gpu::search) mod ray_frame;
 mod hits;
@@ -54,7 +55,7 @@ use crate::gpu::errors;
 use crate::gpu::primitives::rounding::{check_distances, rounds_well};
 use crate::gpu::search::hit_lists::lists_of_rows;
 use crate::gpu::search::hit_lists::sort_lists;
-use crate::gpu::search::mesh::cast::cast;
+use crate::gpu::search::mesh::cast::Cast;
 use crate::gpu::search::mesh::cast_spec::Wanted;
 use crate::gpu::search::mesh::compressed::{
     Child, Children, Compressed, Source, block, bounds_of, children_of, compress,
@@ -347,7 +348,7 @@ impl<S: Coordinate> Stored<S> {
         found: &CastOutput,
     ) -> Result<()> {
         let Some(tree) = self.tree.as_ref().filter(|_| !rays.is_empty()) else { return Ok(()) };
-        cast(client, tree, &self.items, rays, prepared, wanted, k, found)
+        Cast { tree, items: &self.items, rays, prepared, wanted, k, found }.run(client)
     }
 
     fn check(&self, rays: &Rays<S>) -> Result<()> {

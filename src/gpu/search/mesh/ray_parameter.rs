@@ -2,13 +2,13 @@
 //! `search::mesh::ray_parameter`.
 //!
 //! In: a ray, the corners of a triangle, and an approximate `t`. Out: the smallest `f64` that is not below the exact
-//! `t`, or a report that rounding could change it. The result does not depend on the method, so products for the
-//! normal may be fused.
+//! `t`, or a report that rounding could change it. The result does not depend on the method: the CPU first tries a
+//! normal in `f64`, which decides only where triangles are small compared with `t`.
 
 use cubecl::prelude::*;
 
 use crate::gpu::primitives::expansion::{two_product, two_sum};
-use crate::gpu::search::mesh::constants::{LEAST_BOUND, LEAST_FACTOR, LEAST_REST, MOST_FACTOR, SPLIT, ZERO_BITS};
+use crate::gpu::search::mesh::constants::{LEAST_FACTOR, LEAST_REST, MOST_FACTOR, SPLIT, ZERO_BITS};
 use crate::gpu::search::mesh::exact::next;
 use crate::gpu::search::mesh::rays::ExactRay;
 
@@ -70,63 +70,9 @@ impl Corrected {
 }
 
 /// Replaces the first of `found`, an approximate `t`, by the result. If that is in doubt, returns `false` without
-/// changes.
+/// changes. The normal and the residual have twice the precision of `f64`, which leaves hardly any `t` in doubt.
 #[cube]
 pub(super) fn correct(ray: &ExactRay, corners: &Array<f64>, found: &mut Array<f64>, numbers: &Array<f64>) -> bool {
-    let (zero, epsilon) = (f64::new(0.0), f64::new(2.220_446e-16));
-    let (mut u, mut v) = (Array::<f64>::new(3usize), Array::<f64>::new(3usize));
-    let (mut long, mut wide, mut steep, mut far, mut near) = (zero, zero, zero, zero, zero);
-    #[unroll]
-    for k in 0..3usize {
-        u[k] = corners[3 + k] - corners[k];
-        v[k] = corners[6 + k] - corners[k];
-        long = max(long, u[k].abs());
-        wide = max(wide, v[k].abs());
-        steep = max(steep, ray.direction[k].abs());
-        far = max(far, ray.origin[k].abs());
-        near = max(near, corners[k].abs());
-    }
-    let mut normal = Array::<f64>::new(3usize);
-    normal[0] = u[1] * v[2] - u[2] * v[1];
-    normal[1] = u[2] * v[0] - u[0] * v[2];
-    normal[2] = u[0] * v[1] - u[1] * v[0];
-    let area = long * wide;
-    let slope = Bounded {
-        value: ray.direction[0] * normal[0] + ray.direction[1] * normal[1] + ray.direction[2] * normal[2],
-        error: f64::new(32.0) * epsilon * area * steep,
-    };
-    let mut corrected = Corrected::new(found[0], slope);
-    // The residual, and the largest offset from a corner.
-    let mut sums = Array::<f64>::new(2usize);
-    #[unroll]
-    for _turn in 0..CORRECTIONS {
-        if corrected.state[0] == 0 {
-            let t = corrected.t[0];
-            sums[0] = zero;
-            sums[1] = zero;
-            #[unroll]
-            for k in 0..3usize {
-                let (high, low, _off) = offset(ray.origin[k], ray.direction[k], corners[k], t, numbers);
-                let own = high + low;
-                sums[0] = sums[0] + own * normal[k];
-                sums[1] = max(sums[1], own.abs());
-            }
-            let moved = t.abs() * steep;
-            let error = f64::new(64.0) * epsilon * area * (sums[1] + f64::new(2.0) * epsilon * (far + near + moved));
-            corrected.correct(Bounded { value: sums[0], error }, slope, error > numbers[LEAST_BOUND]);
-        }
-    }
-    corrected.put(found)
-}
-
-/// Works as `correct` with a normal and a residual of twice the precision, which leaves hardly any `t` in doubt.
-#[cube]
-pub(super) fn correct_double(
-    ray: &ExactRay,
-    corners: &Array<f64>,
-    found: &mut Array<f64>,
-    numbers: &Array<f64>,
-) -> bool {
     let (zero, epsilon) = (f64::new(0.0), f64::new(2.220_446e-16));
     let (zero_bits, split) = (u64::reinterpret(numbers[ZERO_BITS]), numbers[SPLIT]);
     // Two edges, the first in the first three places, and their rounding errors.
@@ -156,7 +102,7 @@ pub(super) fn correct_double(
     }
     let slope = Bounded { value, error: f64::new(4.0) * epsilon * most + f64::new(1.001) * ignored };
     let mut corrected = Corrected::new(found[0], slope);
-    #[unroll]
+    // In a loop, because the code is long.
     for _turn in 0..CORRECTIONS {
         if corrected.state[0] == 0 {
             let t = corrected.t[0];

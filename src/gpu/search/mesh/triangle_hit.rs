@@ -1,7 +1,8 @@
 //! Hits of rays on triangles, without gaps between triangles: the GPU counterpart of `search::mesh::triangle_hit`.
 //!
-//! In: a ray and a triangle, in `f64`. Out: the weights of the corners and `t`, bit-identical to the CPU's.
-//! The fast kernel leaves cases in doubt if rounding could affect them. A second kernel computes these without
+//! In: a ray and a triangle, in `f64`. Out: the weights of the corners and `t`, bit-identical to the CPU's, or a `t` in
+//! `f64` with a bound of its error.
+//! The fast kernel leaves cases in doubt if rounding could affect them. Another kernel computes these without
 //! rounding.
 
 use cubecl::prelude::*;
@@ -9,7 +10,7 @@ use cubecl::prelude::*;
 use crate::gpu::primitives::rounding::product;
 use crate::gpu::search::mesh::constants::{HUGE, TINY};
 use crate::gpu::search::mesh::exact::Scaled;
-use crate::gpu::search::mesh::ray_parameter::{correct, correct_double};
+use crate::gpu::search::mesh::ray_parameter::correct;
 use crate::gpu::search::mesh::rays::{ExactRay, longest_axis, pick};
 
 /// The results of a test of a ray with an item.
@@ -24,10 +25,12 @@ pub(super) struct HitSpec {
     pub exact: bool,
     /// `true` if each edge belongs to one of its triangles, as for counting crossings, rather than to all of them.
     pub crossing: bool,
+    /// `true` if `t` is the CPU's; otherwise it is approximate. It is always the CPU's if no case is left in doubt.
+    pub is_rounded: bool,
 }
 
-/// Tests the line against a triangle. `found` receives `t` and the weights, and the number of exact sums is added to
-/// its last element.
+/// Tests the line against a triangle. `found` receives `t` and the weights. Its last element receives a bound of the
+/// error of `t` if that is approximate; otherwise the number of exact sums is added to it.
 #[cube]
 pub(super) fn triangle_hit(
     ray: &ExactRay,
@@ -122,9 +125,17 @@ pub(super) fn triangle_hit(
             }
             found[0] = product(found[1], z[0]) + product(found[2], z[1]) + product(found[3], z[2]);
             if result == MET {
-                let is_sure = correct(ray, corners, found, numbers);
-                let is_normal = sum.abs() >= tiny && sum.abs() <= numbers[HUGE];
-                result = select(is_sure && is_normal, result, IN_DOUBT.runtime());
+                let mut is_sure = sum.abs() >= tiny && sum.abs() <= numbers[HUGE];
+                if comptime!(spec.is_rounded) {
+                    is_sure = correct(ray, corners, found, numbers) && is_sure;
+                }
+                result = select(is_sure, result, IN_DOUBT.runtime());
+            }
+            if comptime!(!spec.is_rounded) {
+                // Twice the error of the weights and of the depths.
+                let least = min(edges[0].abs(), min(edges[1].abs(), edges[2].abs()));
+                let most = max(z[0].abs(), max(z[1].abs(), z[2].abs()));
+                found[4] = (f64::new(4.0) * error / least + four * f64::new(4.0)) * most;
             }
         }
     }
@@ -174,11 +185,7 @@ fn place(
         found[1 + at] = edges[at] / by / parts + zero;
     }
     found[0] = product(found[1], z[0]) + product(found[2], z[1]) + product(found[3], z[2]);
-    let mut is_sure = correct(ray, corners, found, numbers);
-    if !is_sure {
-        is_sure = correct_double(ray, corners, found, numbers);
-    }
-    if !is_sure {
+    if !correct(ray, corners, found, numbers) {
         found[0] = scaled.parameter(found[0]);
         found[4] = found[4] + one;
     }

@@ -312,7 +312,7 @@ fn cast_at<F: Float>(
             hit[4] = f64::new(0.0);
             let corners = items.triangle(mesh.first_triangle + triangle);
             let crossing = comptime!(!matches!(spec.wanted, Wanted::First | Wanted::Any));
-            let hit_spec = comptime!(HitSpec { exact: spec.exact, crossing });
+            let hit_spec = comptime!(HitSpec { exact: spec.exact, crossing, is_rounded: true });
             let result = triangle_hit(&own, &corners, &mut hit, &items.numbers, hit_spec);
             if comptime!(!spec.exact) {
                 if result == IN_DOUBT {
