@@ -1,11 +1,10 @@
 //! Meshes, rays and nearest triangles on a device: rates, and comparison of the results with the CPU.
 //!
-//!     cargo bench -p ropewalk-benches --features cuda --bench device_rays -- [TRIANGLES] [RAYS] [FOLDER]
+//!     cargo bench -p ropewalk-benches --features cuda --bench device_rays -- [TRIANGLES] [RAYS]
 //!
 //! The mesh is a bumpy sphere. It is built on the CPU and uploaded, and built on the device. Queries run on both trees in
 //! turn. Incoherent rays connect two random points of a box that is half as wide again. Camera
-//! rays pass through the pixels of an image. If FOLDER is given, the mesh and the incoherent rays are written there
-//! as 32-bit numbers for other programs.
+//! rays pass through the pixels of an image. `peers/warp_rays.py` times NVIDIA's Warp with the same mesh and rays.
 
 use std::error::Error;
 use std::time::Instant;
@@ -23,7 +22,6 @@ fn main() -> Result<()> {
     let mut arguments = std::env::args().skip(1).filter(|argument| argument != "--bench");
     let mut number = |default: usize| arguments.next().map_or(Ok(default), |text| text.parse());
     let (triangles, n) = (number(1_000_000)?, number(1 << 24)?);
-    let folder = arguments.next();
     let device = Device::first()?;
     println!("{device:?}, {triangles} triangles, {n} rays");
 
@@ -57,16 +55,7 @@ fn main() -> Result<()> {
         Ok(built.wait()?)
     })?;
 
-    let incoherent = incoherent(n);
-    if let Some(folder) = folder {
-        let write = |name: &str, numbers: &[u8]| std::fs::write(format!("{folder}/{name}"), numbers);
-        let bytes = |numbers: &[f32]| numbers.iter().flat_map(|x| x.to_le_bytes()).collect::<Vec<u8>>();
-        write("vertices.f32", &bytes(vertices.as_flattened()))?;
-        write("faces.u32", &faces.as_flattened().iter().flat_map(|x| x.to_le_bytes()).collect::<Vec<u8>>())?;
-        let numbers: Vec<f32> = incoherent.iter().flat_map(|ray| [ray.origin, ray.direction]).flatten().collect();
-        write("rays.f32", &bytes(&numbers))?;
-    }
-    for (name, rays) in [("incoherent", incoherent), ("camera", camera(n))] {
+    for (name, rays) in [("incoherent", incoherent(n)), ("camera", camera(n))] {
         let asked = Rays::new(&rays, device)?;
         let some = &rays[..n.min(200_000)];
         let expected = mesh.first_hits(some);
@@ -88,7 +77,7 @@ fn main() -> Result<()> {
             time(&format!("{name}, {tree}, all"), some.len(), &mut || Ok(there.hits_all(&few)?.triangles().wait()?))?;
         }
     }
-    let points: Vec<[f32; 3]> = self::incoherent(n.min(1 << 20)).iter().map(|ray| ray.origin).collect();
+    let points: Vec<[f32; 3]> = incoherent(n.min(1 << 20)).iter().map(|ray| ray.origin).collect();
     let some = &points[..points.len().min(100_000)];
     let expected = mesh.nearest_all(some, f64::INFINITY);
     for (tree, there) in [("uploaded", &there), ("built", &built)] {
