@@ -23,26 +23,28 @@ pub(super) fn finish_hits<F: Float>(
     n: u32,
 ) {
     let at = ABSOLUTE_POS as u32;
-    if at < n && marks[at as usize] == 0 {
-        let triangle = triangles[at as usize];
-        let mut found = Array::<f64>::new(5usize);
-        found[0] = items.numbers[INFINITE];
-        #[unroll]
-        for k in 1..5usize {
-            found[k] = f64::new(0.0);
-        }
-        if triangle != u32::MAX {
-            // The hit is known to be in the range of the ray.
-            let ray = rays.ray(at, &items.numbers, false);
-            let spec = comptime!(HitSpec { exact: false, crossing: false, is_rounded: true });
-            let result = triangle_hit(&ray, &items.triangle(triangle), &mut found, &items.numbers, spec);
-            if result != MET {
-                marks[at as usize] = 1;
+    if at < n {
+        if marks[at as usize] == 0 {
+            let triangle = triangles[at as usize];
+            let mut found = Array::<f64>::new(5usize);
+            found[0] = items.numbers[INFINITE];
+            #[unroll]
+            for k in 1..5usize {
+                found[k] = f64::new(0.0);
             }
-        }
-        #[unroll]
-        for k in 0..4usize {
-            numbers[4 * at as usize + k] = found[k];
+            if triangle != u32::MAX {
+                // The hit is known to be in the range of the ray.
+                let ray = rays.ray(at, &items.numbers, false);
+                let spec = comptime!(HitSpec { exact: false, crossing: false, is_rounded: true });
+                let result = triangle_hit(&ray, &items.triangle(triangle), &mut found, &items.numbers, spec);
+                if result != MET {
+                    marks[at as usize] = 1;
+                }
+            }
+            #[unroll]
+            for k in 0..4usize {
+                numbers[4 * at as usize + k] = found[k];
+            }
         }
     }
 }
