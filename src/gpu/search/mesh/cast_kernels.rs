@@ -1,7 +1,7 @@
 //! The walk of a thread through the tree, ray after ray.
 //!
-//! In: prepared rays and a tree. Out: the hits of each ray, and a mark if they depend on rounding. The `t` of a first
-//! hit on a triangle, and the weights of its corners, are left to `finish`.
+//! In: prepared rays and a tree. Out: the hits of each ray, and a mark if they depend on rounding. The fast kernel leaves
+//! the `t` of a first hit on a triangle, and the weights of its corners, to `finish`.
 //! The threads of a warp together read up to `STEPS` nodes and items each. Then those with a candidate decide it,
 //! which costs most. If there are many rays, threads that finish a ray take the next one of their block, so none
 //! waits for the longest ray of its warp.
@@ -15,24 +15,23 @@ use cubecl::prelude::*;
 
 use crate::gpu::search::hit_lists::{HitLists, keep_first};
 use crate::gpu::search::mesh::candidates::{entered, may_meet};
-use crate::gpu::search::mesh::cast_spec::{CastSpec, MARK_TEST_ALL, Wanted};
+use crate::gpu::search::mesh::cast_spec::{
+    CastSpec, MARK_IN_DOUBT, MARK_LONG, MARK_TEST_ALL, MAX_STEPS, STEPS_PER_SUM, Wanted,
+};
 use crate::gpu::search::mesh::constants::{HUGE, INFINITE};
 use crate::gpu::search::mesh::lists::width;
 use crate::gpu::search::mesh::prepared::PreparedRaysIn;
 use crate::gpu::search::mesh::primitives::{Item, ItemsIn};
 use crate::gpu::search::mesh::ray_frame::{FrameRay, READY, TEST_ALL};
+use crate::gpu::search::mesh::ray_parameter::CORRECTIONS;
 use crate::gpu::search::mesh::rays::RaysIn;
 use crate::gpu::search::mesh::solid_hit::{ball_hit, box_hit};
 use crate::gpu::search::mesh::tree::{Nodes, TreeWalk};
-use crate::gpu::search::mesh::triangle_hit::{HitSpec, IN_DOUBT, MET, triangle_hit};
+use crate::gpu::search::mesh::triangle_hit::{HitSpec, IN_DOUBT, MET, MISSED, triangle_hit};
 
 /// The maximum number of nodes and items that a thread reads before it decides an item. Of 4 to 16, 6 and 8 were the
 /// fastest.
 const STEPS: u32 = 8;
-
-/// The maximum number of exact sums per ray if loops must be short. A software driver ends all loops of a thread
-/// after 65,535 iterations, and a sum takes up to 240.
-const GUARDED: u32 = 270;
 
 /// No ray, or no item.
 const NONE: u32 = u32::MAX;
@@ -137,6 +136,12 @@ pub(super) fn cast_rays<F: Float>(
                 }
             }
         }
+        if comptime!(spec.is_guarded) {
+            casting.count(step[0] + 1, spec);
+            if casting.state[1] == MARK_LONG {
+                way.end();
+            }
+        }
     }
 }
 
@@ -148,9 +153,9 @@ struct Casting {
     /// The item to be decided: a triangle's index, or a solid's position. Then the next of all items, if all must be
     /// decided.
     pending: Array<u32>,
-    /// Three values: the index of the best hit or the number of hits, the ray's mark, the number of its exact sums.
+    /// Three values: the index of the best hit or the number of hits, the ray's mark, the number of its steps.
     state: Array<u32>,
-    /// The `t` of the best hit: a lower and an upper bound.
+    /// The `t` of the best hit. If it is approximate: a lower and an upper bound.
     best: Array<f64>,
 }
 
@@ -215,6 +220,16 @@ impl Casting {
         }
     }
 
+    /// Counts steps, and marks the ray if there are too many.
+    fn count(&mut self, steps: u32, #[comptime] spec: CastSpec) {
+        if comptime!(spec.is_guarded) {
+            self.state[2] = self.state[2] + steps;
+            if self.state[2] > MAX_STEPS {
+                self.state[1] = MARK_LONG.runtime();
+            }
+        }
+    }
+
     /// Returns `true` if the ray needs no further hits.
     fn is_done(&self, #[comptime] spec: CastSpec) -> bool {
         let mut is_done = self.state[1] != 0;
@@ -232,11 +247,11 @@ impl Casting {
         let mut is_known = counts || most < from || least > to;
         if comptime!(spec.wanted == Wanted::First) {
             let is_before = most < self.best[0];
-            is_known = is_known && (!counts || is_before || least > self.best[1]);
+            is_known = least > self.best[1] || (is_known && (!counts || is_before));
             counts = counts && is_before;
         }
         if !is_known {
-            self.state[1] = 1;
+            self.state[1] = MARK_IN_DOUBT.runtime();
         }
         counts
     }
@@ -298,12 +313,14 @@ fn decide<F: Float>(
     let result = decided[0];
     if comptime!(!spec.exact) {
         if result == IN_DOUBT {
-            casting.state[1] = 1;
+            casting.state[1] = MARK_IN_DOUBT.runtime();
         }
     }
-    if comptime!(spec.exact && spec.is_guarded && spec.item == Item::Triangle) {
-        casting.state[2] = casting.state[2] + u32::cast_from(found[4]);
-        casting.state[1] = select(casting.state[2] < GUARDED, 0u32, 1u32);
+    if comptime!(spec.item == Item::Triangle && !spec.is_approximate()) {
+        if result != MISSED {
+            casting.count(CORRECTIONS, spec);
+        }
+        casting.count(STEPS_PER_SUM * u32::cast_from(found[4]), spec);
     }
     let t = found[0];
     if comptime!(spec.is_approximate()) {

@@ -1,9 +1,18 @@
-//! The compile-time options of a kernel that casts rays, and the marks that pass rays on to the exact kernel.
+//! The compile-time options of a kernel that casts rays, and the marks that it sets.
 
 use crate::gpu::search::mesh::primitives::Item;
 
-/// The mark of a ray for which every item must be tested; the mark of other rays in doubt is 1, that of decided rays 0.
+/// The mark of a ray whose result depends on rounding. The mark of decided rays is 0.
+pub(super) const MARK_IN_DOUBT: u32 = 1;
+/// The mark of a ray in doubt for which every item must be tested.
 pub(super) const MARK_TEST_ALL: u32 = 2;
+/// The mark of a ray with more steps than drivers allow.
+pub(super) const MARK_LONG: u32 = 3;
+
+/// The maximum number of steps of a ray if loops must be short, and the steps of an exact sum. A software driver ends
+/// all loops of a thread after 65,535 iterations.
+pub(super) const MAX_STEPS: u32 = 60_000;
+pub(super) const STEPS_PER_SUM: u32 = 240;
 
 /// The result that is wanted of each ray.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -29,7 +38,7 @@ pub(super) struct CastSpec {
     pub takes_turns: bool,
     /// `true` if rays are taken in a sorted order.
     pub is_ordered: bool,
-    /// `true` if few items may be decided exactly per ray, because drivers end long loops.
+    /// `true` if steps are counted, because drivers end long loops.
     pub is_guarded: bool,
 }
 

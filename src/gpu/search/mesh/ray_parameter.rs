@@ -13,7 +13,7 @@ use crate::gpu::search::mesh::exact::next;
 use crate::gpu::search::mesh::rays::ExactRay;
 
 /// The maximum number of corrections of an approximate `t` before it is left in doubt.
-const CORRECTIONS: u32 = 3;
+pub(super) const CORRECTIONS: u32 = 3;
 
 /// A number and a bound on its rounding error.
 #[derive(CubeType, Clone, Copy)]
@@ -54,9 +54,11 @@ impl Corrected {
         let is_here = most <= zero && least > -down;
         let is_above = least > zero && most <= up;
         let moves_to = t + correction;
-        let is_usable = is_usable && t != zero && (is_here || is_above || moves_to != t);
-        self.state[0] = select(!is_usable, 2u32, select(is_here || is_above, 1u32, 0u32));
-        let next_t = select(is_above, above, select(is_here, t, moves_to));
+        // The neighbours of 0 are too small to be compared.
+        let is_zero = t == zero && correction == zero && doubt == zero;
+        let is_usable = is_usable && (is_zero || (t != zero && (is_here || is_above || moves_to != t)));
+        self.state[0] = select(!is_usable, 2u32, select(is_zero || is_here || is_above, 1u32, 0u32));
+        let next_t = select(is_zero, zero, select(is_here, t, select(is_above, above, moves_to)));
         self.t[0] = select(is_usable, next_t, t);
     }
 

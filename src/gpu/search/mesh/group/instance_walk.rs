@@ -8,27 +8,19 @@ use cubecl::prelude::*;
 
 use crate::gpu::search::hit_lists::{HitLists, keep_first, put};
 use crate::gpu::search::mesh::candidates::{entered, may_meet};
-use crate::gpu::search::mesh::cast_spec::Wanted;
+use crate::gpu::search::mesh::cast_spec::{MARK_IN_DOUBT, MARK_LONG, MAX_STEPS, STEPS_PER_SUM, Wanted};
 use crate::gpu::search::mesh::constants::INFINITE;
 use crate::gpu::search::mesh::group::storage::{InstanceMesh, Instances};
 use crate::gpu::search::mesh::prepared::PreparedRaysIn;
 use crate::gpu::search::mesh::primitives::ItemsIn;
 use crate::gpu::search::mesh::ray_frame::{FrameRay, READY, TEST_ALL};
+use crate::gpu::search::mesh::ray_parameter::CORRECTIONS;
 use crate::gpu::search::mesh::rays::{ExactRay, RaysIn};
 use crate::gpu::search::mesh::tree::{CORNERS, Nodes, TreeWalk, VECTORS, read_node, read_triangle};
-use crate::gpu::search::mesh::triangle_hit::{HitSpec, IN_DOUBT, MET, triangle_hit};
-
-/// The mark of a ray whose result depends on rounding.
-pub(super) const MARK_IN_DOUBT: u32 = 1;
-/// The mark of a ray with more steps than drivers allow.
-pub(super) const MARK_LONG: u32 = 2;
+use crate::gpu::search::mesh::triangle_hit::{HitSpec, IN_DOUBT, MET, MISSED, triangle_hit};
 
 /// The maximum number of nodes and triangles of a mesh that a thread reads before it decides a triangle, as for a mesh.
 const STEPS: u32 = 8;
-/// The maximum number of steps of a ray if loops must be short, and the steps of an exact sum. A software driver ends
-/// all loops of a thread after 65,535 iterations.
-const MAX_STEPS: u32 = 60_000;
-const STEPS_PER_SUM: u32 = 240;
 
 /// No instance, or no triangle.
 const NONE: u32 = u32::MAX;
@@ -320,6 +312,9 @@ fn cast_at<F: Float>(
                 }
             } else {
                 search.count(STEPS_PER_SUM * u32::cast_from(hit[4]), spec);
+            }
+            if result != MISSED {
+                search.count(CORRECTIONS, spec);
             }
             hit[4] = f64::cast_from(triangle);
             let t = hit[0] + f64::new(0.0);
