@@ -78,20 +78,28 @@ fn sum_areas<F: Float>(bounds: &Array<F>, unit: &Array<f64>, sums: &mut Array<f6
                 let side = f64::cast_from(bounds[from + d + k]) - f64::cast_from(bounds[from + k]);
                 sides[k] = min(side / unit[0], f64::new(LONGEST));
             }
-            #[unroll]
-            for k in 0..d {
-                let mut product = f64::new(1.0);
-                #[unroll]
-                for j in 0..d {
-                    if comptime!(j != k || d == 1) {
-                        product *= sides[j];
-                    }
-                }
-                sum[0] += product;
-            }
+            sum[0] += half_area(&sides, d);
         }
         sums[own as usize] = sum[0];
     }
+}
+
+/// Returns half the surface area of a box, given its sides; in one dimension the length.
+#[cube]
+pub(in crate::gpu) fn half_area(sides: &Array<f64>, #[comptime] d: usize) -> f64 {
+    let mut sum = f64::new(0.0);
+    #[unroll]
+    for k in 0..d {
+        let mut product = f64::new(1.0);
+        #[unroll]
+        for j in 0..d {
+            if comptime!(j != k || d == 1) {
+                product *= sides[j];
+            }
+        }
+        sum += product;
+    }
+    sum
 }
 
 /// Adds up to [`PART`] sums.

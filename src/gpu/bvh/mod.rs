@@ -20,12 +20,12 @@ pub(super) mod ropes;
 pub(super) mod bounds;
 mod box_tree;
 mod boxes_on_device;
-mod cost;
+pub(super) mod cost;
 #[cfg(feature = "distributed")]
 mod top_boxes;
 pub(super) mod traverse;
 mod pad_dimension;
-mod refit;
+pub(super) mod refit;
 mod view;
 
 pub use box_tree::BoxBvh;

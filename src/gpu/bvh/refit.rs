@@ -217,12 +217,12 @@ fn sort_copies<R: Runtime, S: Coordinate, const D: usize>(
 
 /// The compile-time options of kernels.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-struct GroupSpec {
-    d: usize,
+pub(in crate::gpu) struct GroupSpec {
+    pub d: usize,
     /// `true` if primitives are boxes, with upper corners after the lower ones.
-    are_boxes: bool,
+    pub are_boxes: bool,
     /// `true` if boxes of groups are joined, not primitives.
-    of_groups: bool,
+    pub of_groups: bool,
 }
 
 /// The range of primitives or groups to join, the offset of the next size, and the number of primitives.
@@ -243,7 +243,13 @@ struct NodeRange {
 
 /// Enlarges a box by that of a primitive.
 #[cube]
-fn join_primitive<F: Float>(own: &mut Array<F>, axes: &Array<F>, at: u32, n: u32, #[comptime] spec: GroupSpec) {
+pub(in crate::gpu) fn join_primitive<F: Float>(
+    own: &mut Array<F>,
+    axes: &Array<F>,
+    at: u32,
+    n: u32,
+    #[comptime] spec: GroupSpec,
+) {
     let d = comptime!(spec.d);
     #[unroll]
     for k in 0..d {
@@ -270,7 +276,13 @@ fn join_group<F: Float>(own: &mut Array<F>, groups: &Array<F>, at: u32, #[compti
 
 /// Sets a box to that of a primitive.
 #[cube]
-fn set_primitive<F: Float>(own: &mut Array<F>, axes: &Array<F>, at: u32, n: u32, #[comptime] spec: GroupSpec) {
+pub(in crate::gpu) fn set_primitive<F: Float>(
+    own: &mut Array<F>,
+    axes: &Array<F>,
+    at: u32,
+    n: u32,
+    #[comptime] spec: GroupSpec,
+) {
     let d = comptime!(spec.d);
     #[unroll]
     for k in 0..d {

@@ -19,6 +19,7 @@ mod stored;
 mod support;
 #[cfg(test)]
 mod tests;
+pub(in crate::gpu) mod framed_triangles;
 pub(in crate::gpu) mod triangle_bounds;
 mod vector;
 

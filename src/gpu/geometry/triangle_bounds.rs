@@ -18,34 +18,6 @@ const SMALLEST_SIDE2: f32 = 1e-14;
 /// More than the rounding errors of the bounds, relative to the distance of the farthest corner.
 const ERROR: f32 = 8e-6;
 
-/// Triangles in `f32`, [`vectors`] each: the three corners, and 1 if a triangle has bounds.
-pub(in crate::gpu) type NearTriangles = Array<Vector<f32, Const<4>>>;
-
-/// Returns the number of vectors of a triangle of `d` dimensions in [`NearTriangles`].
-pub(in crate::gpu) fn vectors(d: usize) -> usize {
-    (3 * d + 1).div_ceil(4)
-}
-
-/// Writes [`NearTriangles`] for `n` rows of `width` numbers, whose corners are numbers of `f32`.
-#[cube(launch)]
-pub(in crate::gpu) fn write_near_triangles(
-    rows: &Array<f64>,
-    triangles: &mut Array<f32>,
-    n: u32,
-    #[comptime] width: usize,
-    #[comptime] d: usize,
-) {
-    if (ABSOLUTE_POS as u32) < n {
-        let (from, to) = (ABSOLUTE_POS * width, ABSOLUTE_POS * comptime!(4 * vectors(d)));
-        let (e, f) = (side(rows, from + 2, 1usize, d), side(rows, from + 2, 2usize, d));
-        #[unroll]
-        for k in 0..comptime!(3 * d) {
-            triangles[to + k] = f32::cast_from(rows[from + 2 + k]);
-        }
-        triangles[to + comptime!(3 * d)] = f32::cast_from(u32::cast_from(is_wide(&e, &f, d)));
-    }
-}
-
 /// Returns a lower and an upper bound of the distance from a point to the triangle whose corners begin at `rows[at]`: 0
 /// and the largest number if none are known.
 #[cube]
@@ -64,33 +36,6 @@ pub(in crate::gpu) fn triangle_bounds(
     }
     let (e, f) = (side(rows, at, 1usize, d), side(rows, at, 2usize, d));
     bounds_of(&a, &b, &c, is_wide(&e, &f, d), d)
-}
-
-/// Returns the bounds of [`triangle_bounds`] for a triangle and a point in `f32`.
-#[cube]
-pub(in crate::gpu) fn near_triangle_bounds(
-    triangles: &NearTriangles,
-    at: u32,
-    point: &Array<f32>,
-    #[comptime] d: usize,
-) -> (f32, f32) {
-    let mut numbers = Array::<f32>::new(comptime!(4 * vectors(d)));
-    #[unroll]
-    for part in 0..comptime!(vectors(d)) {
-        let four = triangles[at as usize * comptime!(vectors(d)) + part];
-        #[unroll]
-        for k in 0..4usize {
-            numbers[comptime!(4 * part + k)] = four[k];
-        }
-    }
-    let (mut a, mut b, mut c) = (Array::<f32>::new(d), Array::<f32>::new(d), Array::<f32>::new(d));
-    #[unroll]
-    for k in 0..d {
-        a[k] = numbers[k] - point[k];
-        b[k] = numbers[comptime!(d + k)] - point[k];
-        c[k] = numbers[comptime!(2 * d + k)] - point[k];
-    }
-    bounds_of(&a, &b, &c, numbers[comptime!(3 * d)] > f32::new(0.0), d)
 }
 
 /// Returns the side from the first corner to another one.

@@ -24,11 +24,23 @@ pub(in crate::gpu) fn gather<R: Runtime, T: CubeElement + Numeric>(
     width: usize,
     layout: Layout,
 ) -> Buffer<T> {
+    let gathered = Buffer::new(client, order.len() * width);
+    gather_into(client, rows, order, width, layout, &gathered);
+    gathered
+}
+
+/// Gathers the rows of `width` values at the indices in `order` into a buffer with room for them.
+pub(in crate::gpu) fn gather_into<R: Runtime, T: CubeElement + Numeric>(
+    client: &ComputeClient<R>,
+    rows: &Buffer<T>,
+    order: &Buffer<u32>,
+    width: usize,
+    layout: Layout,
+    gathered: &Buffer<T>,
+) {
     let n = order.len();
-    let gathered = Buffer::new(client, n * width);
     let (count, dim) = (blocks_for(n), CubeDim::new_1d(THREADS_PER_BLOCK));
     gather_rows::launch::<T, R>(client, count, dim, rows.arg(), order.arg(), gathered.arg(), n as u32, width, layout);
-    gathered
 }
 
 #[cube(launch)]

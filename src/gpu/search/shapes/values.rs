@@ -17,7 +17,7 @@ use crate::gpu::bvh::{BoxBvh, Coordinate};
 use crate::gpu::csr::Csr;
 use crate::gpu::device::{Device, on};
 use crate::gpu::device_vec::DeviceVec;
-use crate::gpu::geometry::triangle_bounds::{vectors, write_near_triangles};
+use crate::gpu::geometry::framed_triangles::{frame_triangles, vectors};
 use crate::gpu::primitives::gather::{Layout, gather};
 use crate::gpu::primitives::rounding::check_quotients;
 use crate::gpu::primitives::warp::Warp;
@@ -54,7 +54,8 @@ use crate::search::nearest::Nearest;
 ///
 /// # Cost
 /// Memory: that of a [`BoxBvh`], and 8 bytes for each number of a value: 11 numbers for a triangle in space. On
-/// NVIDIA's GPUs a triangle of `f32` in space takes 48 bytes more.
+/// NVIDIA's GPUs a triangle of `f32` in space takes 64 bytes more, and some 22 from the first search for nearest
+/// triangles on.
 #[derive(Clone)]
 pub struct ValueBvh<T, S, const D: usize> {
     values: Vec<T>,
@@ -259,13 +260,20 @@ fn stored_rows<R: Runtime, T: Shape<S, D>, S: Coordinate, const D: usize>(
     check_rows(client, extra.len(), 1)?;
     let rows = DeviceVec::new(&rows, device)?.values;
     let rows = gather(client, &rows, order, width, Layout::Rows);
-    let near_triangles = near_triangles::<_, T, S, D>(client, &rows, values.len());
-    Ok(StoredRows { rows, extra: Buffer::from_slice(client, &extra), near_triangles, width, kind: T::KIND })
+    let framed_triangles = framed_triangles::<_, T, S, D>(client, &rows, values.len());
+    Ok(StoredRows {
+        rows,
+        extra: Buffer::from_slice(client, &extra),
+        framed_triangles,
+        fine: OnceLock::new(),
+        width,
+        kind: T::KIND,
+    })
 }
 
-/// Returns the corners of `n` rows in `f32`, if these are triangles of `f32`, the device has warps, whose searches read
-/// them, and a buffer can hold them.
-fn near_triangles<R: Runtime, T: Shape<S, D>, S: Coordinate, const D: usize>(
+/// Returns the triangles of `n` rows in frames of their own, if these are triangles of `f32`, the device has warps, whose
+/// searches read them, and a buffer can hold them.
+fn framed_triangles<R: Runtime, T: Shape<S, D>, S: Coordinate, const D: usize>(
     client: &ComputeClient<R>,
     rows: &Buffer<f64>,
     n: usize,
@@ -277,7 +285,7 @@ fn near_triangles<R: Runtime, T: Shape<S, D>, S: Coordinate, const D: usize>(
         return Buffer::new(client, 0);
     }
     let triangles = Buffer::new(client, width * n);
-    write_near_triangles::launch(
+    frame_triangles::launch(
         client,
         blocks_for(n),
         CubeDim::new_1d(THREADS_PER_BLOCK),

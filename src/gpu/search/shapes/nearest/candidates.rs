@@ -1,12 +1,14 @@
 //! The triangles that may be among a query's nearest, by bounds of their distances in `f32`.
 //!
-//! In: triangles with bounds of their distances (`geometry::triangle_bounds`). Out: those whose distances in `f64`
+//! In: triangles with bounds of their distances (`geometry::framed_triangles`). Out: those whose distances in `f64`
 //! decide, which are few more than the wanted number.
 //! Cost: some instructions for each place.
 
 use cubecl::prelude::*;
 
-use crate::gpu::search::shapes::nearest::heap::{NearestQueries, NearestSpec, excluded, unused_places};
+use crate::gpu::search::shapes::nearest::heap::{
+    NearestQueries, NearestSpec, SMALLEST_SQUARE, excluded, unused_places,
+};
 
 /// The largest number of neighbours for which candidates are kept.
 pub(super) const MOST: usize = 16;
@@ -18,29 +20,35 @@ pub(super) fn places(k: usize) -> usize {
     k + SPARE
 }
 
-/// The largest limit. Triangles farther away have no bounds, and the squares of boxes are limited to its square.
+/// The largest limit. Triangles farther away have no bounds, and squares of distances to boxes may overflow.
 const LARGEST_LIMIT: f32 = 1e19;
 /// More than 1 by more than the rounding errors of a root or a square in `f32`.
 const MORE: f32 = 1.0 + 4.0 * f32::EPSILON;
+/// More than 1 by more than the rounding errors of a squared distance with up to ten dimensions, and of a square.
+const MUCH_MORE: f32 = 1.0 + 32.0 * f32::EPSILON;
 
 /// Returns a distance in `f32` whose square is at least `distance2`, but not above [`LARGEST_LIMIT`]; -1 if `distance2`
 /// is negative.
 #[cube]
-pub(super) fn limit_of(distance2: f64) -> f32 {
+fn limit_of(distance2: f64) -> f32 {
     let kept = distance2.max(f64::new(0.0)).min(f64::new(LARGEST_LIMIT) * f64::new(LARGEST_LIMIT));
     select(distance2 < f64::new(0.0), f32::new(-1.0), f32::cast_from(kept.sqrt()) * f32::new(MORE))
 }
 
-/// Returns a number that is at least the square of a distance or of [`LARGEST_LIMIT`]; -1 if the distance is negative.
+/// Returns a number that the squared distance to a box, computed in `f32`, does not exceed if the box is within a limit;
+/// -1 if the limit is negative, and the largest number for [`LARGEST_LIMIT`].
 #[cube]
-pub(super) fn square_above(limit: f32) -> f32 {
-    let kept = min(limit, f32::new(LARGEST_LIMIT));
-    select(limit < f32::new(0.0), f32::new(-1.0), kept * kept * f32::new(MORE))
+pub(super) fn reach2(limit: f32) -> f32 {
+    let is_large = limit >= f32::new(LARGEST_LIMIT);
+    let kept = select(is_large, f32::new(1.0), limit);
+    // Smaller squares may have lost all their digits.
+    let square = max(kept * kept * f32::new(MUCH_MORE), f32::new(SMALLEST_SQUARE));
+    select(is_large, f32::new(f32::MAX), select(limit < f32::new(0.0), f32::new(-1.0), square))
 }
 
 /// The least upper bounds of distances so far.
 #[derive(CubeType)]
-pub(super) struct UpperBounds {
+struct UpperBounds {
     /// Ascending. Places that the query does not use are in front, with -1.
     upper: Array<f32>,
     #[cube(comptime)]
@@ -49,10 +57,9 @@ pub(super) struct UpperBounds {
 
 /// Creates the bounds of a query.
 #[cube]
-pub(super) fn new_upper_bounds(asked: &NearestQueries, query: u32, #[comptime] spec: NearestSpec) -> UpperBounds {
-    // Without bounds, nothing is kept.
-    let k = comptime!(if spec.are_bounded { spec.k } else { 1 });
-    let unused = unused_places(asked, query, comptime!(spec.k as u32), comptime!(spec.k as u32), spec);
+fn new_upper_bounds(asked: &NearestQueries, query: u32, #[comptime] spec: NearestSpec) -> UpperBounds {
+    let k = comptime!(spec.k);
+    let unused = unused_places(asked, query, comptime!(k as u32), comptime!(k as u32), spec);
     let mut bounds = UpperBounds { upper: Array::<f32>::new(k), k };
     #[unroll]
     for place in 0..k {
@@ -65,7 +72,7 @@ pub(super) fn new_upper_bounds(asked: &NearestQueries, query: u32, #[comptime] s
 #[cube]
 impl UpperBounds {
     /// Inserts the upper bound of a primitive.
-    pub fn push(&mut self, bound: f32) {
+    fn push(&mut self, bound: f32) {
         let mut moved = bound + f32::new(0.0);
         #[unroll]
         for place in 0..comptime!(self.k) {
@@ -76,7 +83,7 @@ impl UpperBounds {
     }
 
     /// Returns the bound of the last neighbour.
-    pub fn last(&self) -> f32 {
+    fn last(&self) -> f32 {
         self.upper[comptime!(self.k - 1)]
     }
 }
@@ -104,7 +111,7 @@ pub(super) fn new_candidates(
     bound: f64,
     #[comptime] spec: NearestSpec,
 ) -> Candidates {
-    let places = comptime!(if spec.are_bounded { places(spec.k) } else { 1 });
+    let places = comptime!(places(spec.k));
     let mut candidates = Candidates {
         upper: new_upper_bounds(asked, query, spec),
         lower: Array::<f32>::new(places),

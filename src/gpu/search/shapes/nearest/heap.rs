@@ -33,12 +33,14 @@ pub(super) struct NearestSpec {
     /// The type of the test of shapes. Cached kernels are identified by type names, and two types may have the same
     /// name.
     pub test: TypeId,
-    /// `true` if only the queries of heavy groups walk.
-    pub only_heavy: bool,
+    /// The number of queries for each listed number; 0 if all queries are searched.
+    pub listed: u32,
+    /// `true` if rows are written in the order of the search rather than that of the caller.
+    pub are_rows_sorted: bool,
 }
 
 /// The range of squares in `f32` that have not lost their digits and have not overflowed.
-const SMALLEST_SQUARE: f32 = 1e-30;
+pub(super) const SMALLEST_SQUARE: f32 = 1e-30;
 const LARGEST_SQUARE: f32 = 1e38;
 /// Less than 1 by more than the relative rounding errors of a squared distance in `f32`, with up to ten dimensions.
 const LESS: f32 = 1.0 - 16.0 * f32::EPSILON;
@@ -101,15 +103,23 @@ pub(super) fn own_box<F: Float>(asked: &NearestQueries, query: u32, #[comptime] 
     OwnBox::<F> { exact, near }
 }
 
-/// Returns the lower corner of a box in `f32`, which is the query if that is a point.
+/// Reads a query that is a point.
 #[cube]
-pub(super) fn near_point<F: Float>(own: &OwnBox<F>, #[comptime] d: usize) -> Array<f32> {
+pub(super) fn query_point(asked: &NearestQueries, query: u32, #[comptime] d: usize) -> Array<f32> {
+    let from = query as usize * comptime!(4 + 2 * d) + 1;
     let mut point = Array::<f32>::new(d);
     #[unroll]
     for k in 0..d {
-        point[k] = f32::cast_from(own.near[k]);
+        point[k] = f32::cast_from(asked.rows[from + 2 * k]);
     }
     point
+}
+
+/// Returns the squared radius of a query; -1 if it has no neighbours.
+#[cube]
+pub(super) fn radius2_of(asked: &NearestQueries, query: u32, #[comptime] d: usize) -> f64 {
+    let first = query as usize * comptime!(4 + 2 * d);
+    select(asked.rows[first] > f64::new(0.0), asked.rows[first + comptime!(1 + 2 * d)], f64::new(-1.0))
 }
 
 /// The nearest boxes so far, nearest first. Free places hold the squared radius, so that any box within it is nearer.
@@ -157,10 +167,12 @@ pub(super) fn new_heap(
     #[comptime] spec: NearestSpec,
 ) -> NearestHeap {
     let k = comptime!(spec.k);
-    let first = query as usize * comptime!(4 + 2 * spec.d);
-    let limits = first + comptime!(1 + 2 * spec.d);
-    let row = asked.queries[query as usize] as usize * found.width as usize + found.from as usize;
-    let mut radius2 = select(asked.rows[first] > f64::new(0.0), asked.rows[limits], f64::new(-1.0));
+    let mut place = query as usize;
+    if comptime!(!spec.are_rows_sorted) {
+        place = asked.queries[query as usize] as usize;
+    }
+    let row = place * found.width as usize + found.from as usize;
+    let mut radius2 = radius2_of(asked, query, comptime!(spec.d));
     let unused = unused_places(asked, query, found.width, found.from + comptime!(k as u32), spec);
     let mut last2 = f64::new(-1.0);
     let mut last_of = 0u32.runtime();
@@ -208,16 +220,17 @@ impl NearestHeap {
         let k = comptime!(spec.k);
         #[unroll]
         for place in 0..k {
+            // Places that are not used come last. Arrays with computed places would not be in registers.
+            let is_used = comptime!(place as u32) >= self.unused;
+            let by = select(is_used, 0u32, comptime!(k as u32)) - self.unused;
+            let to = comptime!(place as u32) + by;
             let mut has_place = true.runtime();
             if comptime!(spec.is_part) {
-                has_place = found.from + comptime!(place as u32) < found.width;
+                has_place = found.from + to < found.width;
             }
             if has_place {
-                let own = comptime!(place as u32) + self.unused;
-                let is_used = own < comptime!(k as u32);
-                let from = select(is_used, own, 0u32) as usize;
-                found.indices[self.row + place] = select(is_used, self.indices[from], u32::MAX);
-                found.distances2[self.row + place] = self.distances2[from];
+                found.indices[self.row + to as usize] = select(is_used, self.indices[place], u32::MAX);
+                found.distances2[self.row + to as usize] = self.distances2[place];
             }
         }
     }
@@ -226,7 +239,7 @@ impl NearestHeap {
 /// A lower bound in `f32` of the squared distance of a query and a box, for options whose boxes are
 /// [filtered](NearestSpec::is_filtered).
 #[cube]
-pub(super) fn near_distance2<F: Float>(tree: &Tree<F>, corners: &Array<F>, own: &OwnBox<F>, #[comptime] d: usize) -> F {
+fn near_distance2<F: Float>(tree: &Tree<F>, corners: &Array<F>, own: &OwnBox<F>, #[comptime] d: usize) -> F {
     let distance2 = boxes_distance2::<F>(&own.near, corners, &tree.sides, d, false);
     // Smaller squares may have lost all their digits, larger ones may have overflowed.
     let kept = distance2.min(F::new(LARGEST_SQUARE));

@@ -4,11 +4,16 @@
 //! first, ties by index, with the distances of the CPU. Shapes are tested if their boxes are near enough. Distances
 //! that decide are in `f64`.
 //! On devices with warps, a bound of each query's last distance is found first (`walk`); then groups of 32 queries are
-//! compared with the primitives within these bounds (`sweep`). Other queries walk one by one.
+//! compared with the primitives within these bounds (`sweep`). Triangles of `f32` have a tree of their own, which a thread
+//! walks for each query (`fine_walk`). Other queries walk one by one.
 //! Cost: O(k + depth) leaves for each query if boxes are small; more if many boxes contain it, all of them at distance
 //! zero.
 
+#![allow(unsafe_code)] // Unchecked kernels: see the launch contract of `fine_walk`.
+
 mod candidates;
+mod fine_tree;
+mod fine_walk;
 mod heap;
 mod pairs;
 mod queries;
@@ -22,13 +27,19 @@ use cubecl::prelude::*;
 use crate::bvh::copied;
 use crate::error::Result;
 use crate::geometry::Bounded;
-use crate::gpu::buffer::{Buffer, THREADS_PER_BLOCK, blocks_for, end_phase};
+use crate::gpu::buffer::{Buffer, THREADS_PER_BLOCK, blocks_for, end_phase, grid};
 use crate::gpu::bvh::traverse::launch::HEAVY_THREADS;
+use crate::gpu::bvh::traverse::spec::TreeLaunch;
 use crate::gpu::bvh::{BoxBvh, Coordinate};
 use crate::gpu::device::{Device, on};
-use crate::gpu::primitives::warp::Warp;
+use crate::gpu::primitives::gather::{Layout, gather_into};
+use crate::gpu::primitives::scatter::invert;
+use crate::gpu::primitives::warp::{WIDTH, Warp};
 use crate::gpu::search::nearest::{MAX_K_PER_SEARCH, Neighbors};
 use crate::gpu::search::shapes::groups::{runs_near, takes_groups};
+use crate::gpu::search::shapes::nearest::candidates::places;
+pub(in crate::gpu) use crate::gpu::search::shapes::nearest::fine_tree::FineTree;
+use crate::gpu::search::shapes::nearest::fine_walk::{decide_candidates, find_candidates};
 use crate::gpu::search::shapes::nearest::heap::{FoundRowsLaunch, NearestQueriesLaunch, NearestSpec};
 use crate::gpu::search::shapes::nearest::queries::row_width;
 pub(in crate::gpu) use crate::gpu::search::shapes::nearest::queries::{Wanted, sorted_boxes, sorted_points};
@@ -41,6 +52,11 @@ use crate::gpu::search::shapes::shape::ShapeKind;
 use crate::gpu::search::shapes::sweep::{RowGroupsLaunch, sweep_threads};
 use crate::gpu::search::shapes::tests::DistanceTest;
 use crate::search::nearest::Nearest;
+
+/// Threads of a block of a search one by one.
+const FINE_THREADS: u32 = 128;
+/// The number of neighbours from which on sorted rows are written first.
+const LEAST_SORTED: usize = 3;
 
 impl<S: Coordinate, const D: usize> BoxBvh<S, D> {
     /// Finds the stored boxes nearest to each query, nearest first, ties by index, as [`crate::Bvh::nearest_all`].
@@ -107,20 +123,10 @@ impl<S: Coordinate, const D: usize> SearchedTree<'_, S, D> {
         found: &Neighbors,
     ) -> Result<()> {
         end_phase(client, "queries")?;
-        // Without shapes, their numbers are not read.
-        let (rows, extra) = stored.map_or((&sorted.extra, &sorted.extra), |stored| (&stored.rows, &stored.extra));
+        let search = Search { tree: self, stored, sorted, found, sides: self.sides(client) };
         let n = sorted.order.len();
-        let arg = || ShapeRowsLaunch::new(rows.arg(), extra.arg());
-        let unread = Buffer::new(client, 0);
-        let triangles = || stored.map_or(&unread, |stored| &stored.near_triangles).quads();
-        let asked = || {
-            let end = self.nodes.end() as u32;
-            NearestQueriesLaunch::new(sorted.rows.arg(), sorted.order.arg(), self.order.arg(), n as u32, end)
-        };
         for from in (0..found.k).step_by(MAX_K_PER_SEARCH) {
-            let found_rows =
-                || FoundRowsLaunch::new(found.indices.arg(), found.distances2.arg(), from as u32, found.k as u32);
-            let mut spec = NearestSpec {
+            let spec = NearestSpec {
                 d: D,
                 periodic: self.space.period().is_some(),
                 k: found.k.min(MAX_K_PER_SEARCH),
@@ -132,61 +138,171 @@ impl<S: Coordinate, const D: usize> SearchedTree<'_, S, D> {
                 are_triangles: stored.is_some_and(|stored| stored.kind == ShapeKind::Triangle),
                 are_bounded: false,
                 test: TypeId::of::<T>(),
-                only_heavy: false,
+                listed: 0,
+                are_rows_sorted: false,
             };
-            let in_groups = NearestSpec {
-                are_bounded: stored.is_some_and(|stored| stored.near_triangles.len() > 0)
-                    && spec.is_filtered()
-                    && spec.k <= candidates::MOST,
-                ..spec
+            // The queries that remain, and the number of them for each listed number.
+            let left = if let Some(fine) = search.fine_tree(client, spec)? {
+                Some((search.one_by_one::<_, T>(client, fine, spec), 1))
+            } else if !spec.is_part && takes_groups(client, n) {
+                // Later parts of long rows have no bound until they are searched.
+                Some((search.in_groups::<_, T>(client, spec), WIDTH))
+            } else {
+                None
             };
-            let dim = CubeDim::new_1d(THREADS_PER_BLOCK);
-            // Later parts of long rows have no bound until they are searched.
-            let bounds = (!spec.is_part && takes_groups(client, n)).then(|| {
-                let bounds = Buffer::<f64>::new(client, n);
-                let (tree, bound) = (self.arg(client), bounds.arg());
-                bound_nearest::launch::<S, T, R>(
-                    client,
-                    blocks_for(n),
-                    dim,
-                    tree,
-                    arg(),
-                    triangles(),
-                    asked(),
-                    found_rows(),
-                    bound,
-                    in_groups,
-                );
-                bounds
-            });
-            let listed = bounds.as_ref().map(|bounds| {
-                let listed = runs_near(client, self, &sorted.rows, n, (RowShape::Extent, row_width(D)), Some(bounds));
-                let warp = Warp::new(client).apart();
-                let (blocks, dim) = warp.blocks(n, sweep_threads(D));
-                sweep_nearest::launch::<S, T, R>(
-                    client,
-                    blocks,
-                    dim,
-                    self.arg(client),
-                    RowGroupsLaunch::new(listed.groups(), listed.runs()),
-                    arg(),
-                    triangles(),
-                    asked(),
-                    bounds.arg(),
-                    found_rows(),
-                    in_groups,
-                    warp,
-                );
-                listed
-            });
-            spec.only_heavy = listed.is_some();
-            let threads = if spec.only_heavy { n.min(HEAVY_THREADS) } else { n };
-            // Not read if no runs are listed.
-            let heavy = listed.as_ref().map_or(&sorted.order, |listed| &listed.heavy).arg();
-            let (blocks, tree) = (blocks_for(threads), self.arg(client));
-            find_nearest::launch::<S, T, R>(client, blocks, dim, tree, arg(), asked(), heavy, found_rows(), spec);
+            let (threads, listed) = left.as_ref().map_or((n, 0), |&(_, listed)| (n.min(HEAVY_THREADS), listed));
+            find_nearest::launch::<S, T, R>(
+                client,
+                blocks_for(threads),
+                CubeDim::new_1d(THREADS_PER_BLOCK),
+                search.tree_arg(),
+                search.rows(),
+                search.asked(),
+                // Not read if nothing is listed.
+                left.as_ref().map_or(&sorted.order, |(left, _)| left).arg(),
+                search.found_rows(from),
+                NearestSpec { listed, ..spec },
+            );
         }
         Ok(())
+    }
+}
+
+/// A search for each of some queries.
+struct Search<'a, S, const D: usize> {
+    tree: &'a SearchedTree<'a, S, D>,
+    stored: Option<&'a StoredRows>,
+    sorted: &'a SortedRows<S>,
+    found: &'a Neighbors,
+    sides: (Buffer<S>, Buffer<f64>),
+}
+
+impl<'a, S: Coordinate, const D: usize> Search<'a, S, D> {
+    /// Returns the numbers of stored shapes. Without shapes, they are not read.
+    fn rows<R: Runtime>(&self) -> ShapeRowsLaunch<R> {
+        let extra = &self.sorted.extra;
+        let (rows, extra) = self.stored.map_or((extra, extra), |stored| (&stored.rows, &stored.extra));
+        ShapeRowsLaunch::new(rows.arg(), extra.arg())
+    }
+
+    fn asked<R: Runtime>(&self) -> NearestQueriesLaunch<R> {
+        let SortedRows { rows, order, .. } = self.sorted;
+        let (n, end) = (order.len() as u32, self.tree.nodes.end() as u32);
+        NearestQueriesLaunch::new(rows.arg(), order.arg(), self.tree.order.arg(), n, end)
+    }
+
+    fn tree_arg<R: Runtime>(&self) -> TreeLaunch<S, R> {
+        self.tree.arg_with(&self.sides)
+    }
+
+    /// Returns the rows to fill from a place on.
+    fn found_rows<R: Runtime>(&self, from: usize) -> FoundRowsLaunch<R> {
+        let Neighbors { indices, distances2, k, .. } = self.found;
+        FoundRowsLaunch::new(indices.arg(), distances2.arg(), from as u32, *k as u32)
+    }
+
+    /// Returns the tree for queries that search one by one; `None` unless triangles have bounds in `f32`.
+    fn fine_tree<R: Runtime>(&self, client: &ComputeClient<R>, spec: NearestSpec) -> Result<Option<&'a FineTree>> {
+        let Some(stored) = self.stored.filter(|stored| stored.framed_triangles.len() > 0) else { return Ok(None) };
+        let fits = (places(spec.k) as u64 + 1) * (self.sorted.order.len() as u64 + 1) <= u64::from(u32::MAX);
+        if !spec.is_filtered() || spec.k > candidates::MOST || !fits {
+            return Ok(None);
+        }
+        if let Some(fine) = stored.fine.get() {
+            return Ok(fine.as_ref());
+        }
+        let fine = FineTree::build::<_, S, D>(client, self.tree.nodes, self.tree.axes, self.tree.order.len())?;
+        Ok(stored.fine.get_or_init(|| fine).as_ref())
+    }
+
+    /// Searches for each query by a thread, in the tree of [`Search::fine_tree`]. Returns the queries that remain, after
+    /// their number.
+    fn one_by_one<R: Runtime, T: DistanceTest>(
+        &self,
+        client: &ComputeClient<R>,
+        fine: &FineTree,
+        spec: NearestSpec,
+    ) -> Buffer<u32> {
+        let n = self.sorted.order.len();
+        let k = self.found.k;
+        let (left, positions) = (Buffer::filled(client, n + 1, 0), Buffer::<u32>::new(client, places(k) * n));
+        // Rows that are written where they belong are read first, unless each fills a sector of memory.
+        let are_rows_sorted = k >= LEAST_SORTED;
+        let sorted = are_rows_sorted.then(|| (Buffer::<u32>::new(client, k * n), Buffer::<f64>::new(client, k * n)));
+        let (indices, distances2) = match &sorted {
+            Some((indices, distances2)) => (indices, distances2),
+            None => (&self.found.indices, &self.found.distances2),
+        };
+        let unread = Buffer::new(client, 0);
+        let triangles = self.stored.map_or(&unread, |stored| &stored.framed_triangles).quads();
+        let (blocks, dim) = (grid(n.div_ceil(FINE_THREADS as usize)), CubeDim::new_1d(FINE_THREADS));
+        let spec = NearestSpec { are_bounded: true, are_rows_sorted, ..spec };
+        // SAFETY: the launch contract of `fine_walk`. `one_by_one` is called with the tree of `self.stored`, and rows of
+        // `k` places for the queries of `self.sorted`.
+        unsafe {
+            find_candidates::launch_unchecked::<R>(
+                client,
+                blocks.clone(),
+                dim,
+                fine.arg(),
+                triangles,
+                self.asked(),
+                positions.arg(),
+                left.arg(),
+                spec,
+            );
+            decide_candidates::launch_unchecked::<S, T, R>(
+                client,
+                blocks,
+                dim,
+                self.tree_arg(),
+                self.rows(),
+                self.asked(),
+                positions.arg(),
+                FoundRowsLaunch::new(indices.arg(), distances2.arg(), 0, k as u32),
+                spec,
+            );
+        }
+        if are_rows_sorted {
+            let places = invert(client, &self.sorted.order);
+            gather_into(client, indices, &places, k, Layout::Rows, &self.found.indices);
+            gather_into(client, distances2, &places, k, Layout::Rows, &self.found.distances2);
+        }
+        left
+    }
+
+    /// Searches for groups of queries by warps. Returns the groups that remain, after their number.
+    fn in_groups<R: Runtime, T: DistanceTest>(&self, client: &ComputeClient<R>, spec: NearestSpec) -> Buffer<u32> {
+        let (tree, rows, n) = (self.tree, &self.sorted.rows, self.sorted.order.len());
+        let bounds = Buffer::<f64>::new(client, n);
+        bound_nearest::launch::<S, T, R>(
+            client,
+            blocks_for(n),
+            CubeDim::new_1d(THREADS_PER_BLOCK),
+            self.tree_arg(),
+            self.rows(),
+            self.asked(),
+            self.found_rows(0),
+            bounds.arg(),
+            spec,
+        );
+        let listed = runs_near(client, tree, rows, n, (RowShape::Extent, row_width(D)), Some(&bounds));
+        let warp = Warp::new(client).apart();
+        let (blocks, dim) = warp.blocks(n, sweep_threads(D));
+        sweep_nearest::launch::<S, T, R>(
+            client,
+            blocks,
+            dim,
+            self.tree_arg(),
+            RowGroupsLaunch::new(listed.groups(), listed.runs()),
+            self.rows(),
+            self.asked(),
+            bounds.arg(),
+            self.found_rows(0),
+            spec,
+            warp,
+        );
+        listed.heavy.clone()
     }
 }
 

@@ -7,34 +7,31 @@ use cubecl::prelude::*;
 
 use crate::gpu::bvh::traverse::rope_walk::RopeWalk;
 use crate::gpu::bvh::traverse::spec::Tree;
-use crate::gpu::geometry::triangle_bounds::{NearTriangles, near_triangle_bounds};
 use crate::gpu::metric::{boxes_distance2, corners};
-use crate::gpu::primitives::warp::WIDTH;
-use crate::gpu::search::shapes::nearest::candidates::{new_upper_bounds, square_above};
 use crate::gpu::search::shapes::nearest::heap::{
-    FoundRows, NearestHeap, NearestQueries, NearestSpec, OwnBox, exact_distance2, excluded, lower_distance2,
-    near_distance2, near_point, new_heap, own_box,
+    FoundRows, NearestHeap, NearestQueries, NearestSpec, OwnBox, exact_distance2, lower_distance2, new_heap, own_box,
 };
 use crate::gpu::search::shapes::row_walk::ShapeRows;
 use crate::gpu::search::shapes::tests::DistanceTest;
 use crate::gpu::search::shapes::waiting::stored_corners;
 
-/// Finds the nearest primitives of each query, or of each query of the `heavy` groups.
+/// Finds the nearest primitives of each query, or of each listed one: of groups, or queries, whose number is followed by
+/// their own numbers.
 #[cube(launch)]
 pub(super) fn find_nearest<F: Float, T: DistanceTest>(
     tree: &Tree<F>,
     stored: &ShapeRows,
     asked: &NearestQueries,
-    heavy: &Array<u32>,
+    listed: &Array<u32>,
     found: &mut FoundRows,
     #[comptime] spec: NearestSpec,
 ) {
     let unit = ABSOLUTE_POS as u32;
-    if comptime!(spec.only_heavy) {
-        let threads = (CUBE_COUNT * CUBE_DIM as usize) as u32;
+    if comptime!(spec.listed > 0) {
+        let (threads, width) = ((CUBE_COUNT * CUBE_DIM as usize) as u32, comptime!(spec.listed));
         let mut at = unit + 0;
-        while at < heavy[0] * WIDTH {
-            let query = heavy[(at / WIDTH + 1) as usize] * WIDTH + at % WIDTH;
+        while at < listed[0] * width {
+            let query = listed[(at / width + 1) as usize] * width + at % width;
             if query < asked.n {
                 walk_for::<F, T>(tree, stored, asked, found, query, spec);
             }
@@ -82,7 +79,6 @@ fn walk_for<F: Float, T: DistanceTest>(
 pub(super) fn bound_nearest<F: Float, T: DistanceTest>(
     tree: &Tree<F>,
     stored: &ShapeRows,
-    triangles: &NearTriangles,
     asked: &NearestQueries,
     found: &FoundRows,
     bounds: &mut Array<f64>,
@@ -97,51 +93,9 @@ pub(super) fn bound_nearest<F: Float, T: DistanceTest>(
         let (first, behind) = (tree.links[leaf as usize][1], tree.links[(leaf + 1) as usize][1]);
         let from = first - min(first, k);
         let to = min(behind + k, tree.stored);
-        let mut upper = f32::new(f32::MAX);
-        if comptime!(spec.are_bounded) {
-            upper = upper_bound::<F>(tree, triangles, asked, query, from, to, &own, spec);
-        }
-        // Less than `k` triangles have bounds.
-        if upper == f32::new(f32::MAX) {
-            push_all::<F, T>(&mut heap, tree, stored, &asked.order, from, to, &own, spec);
-        }
-        let upper2 = f64::cast_from(upper) * f64::cast_from(upper);
-        bounds[query as usize] = select(upper < f32::new(f32::MAX), heap.last(spec).min(upper2), heap.last(spec));
+        push_all::<F, T>(&mut heap, tree, stored, &asked.order, from, to, &own, spec);
+        bounds[query as usize] = heap.last(spec);
     }
-}
-
-/// Returns an upper bound of the distance of the last of the wanted triangles among those from a position up to another
-/// one (exclusive), or the largest number.
-#[cube]
-#[allow(clippy::too_many_arguments)]
-fn upper_bound<F: Float>(
-    tree: &Tree<F>,
-    triangles: &NearTriangles,
-    asked: &NearestQueries,
-    query: u32,
-    from: u32,
-    to: u32,
-    own: &OwnBox<F>,
-    #[comptime] spec: NearestSpec,
-) -> f32 {
-    let d = comptime!(spec.d);
-    let point = near_point::<F>(own, d);
-    let excluded = excluded(asked, query, spec);
-    let mut upper = new_upper_bounds(asked, query, spec);
-    for at in from..to {
-        let corners = stored_corners::<F>(tree, at, d, false);
-        let lower2 = f32::cast_from(near_distance2::<F>(tree, &corners, own, d));
-        if lower2 <= square_above(upper.last()) {
-            let mut comes = true.runtime();
-            if excluded != u32::MAX {
-                comes = asked.order[at as usize] != excluded;
-            }
-            if comes {
-                upper.push(near_triangle_bounds(triangles, at, &point, d).1);
-            }
-        }
-    }
-    upper.last()
 }
 
 /// Returns the leaf at the end of a descent to the child that is nearer to rounding.
@@ -174,11 +128,26 @@ fn push_all<F: Float, T: DistanceTest>(
     #[comptime] spec: NearestSpec,
 ) {
     for at in from..to {
-        let primitive = stored_corners::<F>(tree, at, comptime!(spec.d), comptime!(spec.are_points));
-        let last2 = heap.last(spec);
-        if lower_distance2::<F>(tree, &primitive, own, spec) <= last2 {
-            let d2 = exact_distance2::<F, T>(tree, stored, &primitive, at, own, last2, spec);
-            heap.push(d2, order[at as usize], spec);
-        }
+        push_at::<F, T>(heap, tree, stored, order, at, own, spec);
+    }
+}
+
+/// Inserts the primitive at a position if it is near enough.
+#[cube]
+#[allow(clippy::too_many_arguments)]
+pub(super) fn push_at<F: Float, T: DistanceTest>(
+    heap: &mut NearestHeap,
+    tree: &Tree<F>,
+    stored: &ShapeRows,
+    order: &Array<u32>,
+    at: u32,
+    own: &OwnBox<F>,
+    #[comptime] spec: NearestSpec,
+) {
+    let primitive = stored_corners::<F>(tree, at, comptime!(spec.d), comptime!(spec.are_points));
+    let last2 = heap.last(spec);
+    if lower_distance2::<F>(tree, &primitive, own, spec) <= last2 {
+        let d2 = exact_distance2::<F, T>(tree, stored, &primitive, at, own, last2, spec);
+        heap.push(d2, order[at as usize], spec);
     }
 }
