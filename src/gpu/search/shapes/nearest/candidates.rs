@@ -166,14 +166,10 @@ impl Candidates {
         self.limits[1] > self.limits[0]
     }
 
-    /// Returns `true` if the first candidate may be among the nearest.
-    pub fn has_next(&self) -> bool {
-        self.lower[0] <= self.limits[0]
-    }
-
-    /// Removes the first candidate, and returns its position.
-    pub fn pop(&mut self) -> u32 {
-        let first = self.positions[0] + 0;
+    /// Removes the first candidate, and returns its position, or [`u32::MAX`] if it cannot be among the nearest.
+    pub fn next(&mut self) -> u32 {
+        let is_near = self.lower[0] <= self.limits[0];
+        let first = select(is_near, self.positions[0], u32::MAX);
         #[unroll]
         for place in 1..comptime!(self.places) {
             self.lower[place - 1] = self.lower[place];
@@ -181,5 +177,80 @@ impl Candidates {
         }
         self.lower[comptime!(self.places - 1)] = f32::new(f32::MAX);
         first
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::any::TypeId;
+
+    use super::*;
+    use crate::error::Result;
+    use crate::gpu::buffer::{Buffer, blocks_for};
+    use crate::gpu::device::{Device, on};
+    use crate::gpu::search::shapes::nearest::heap::NearestQueriesLaunch;
+    use crate::random::mixed;
+
+    /// Pushes bounds, of triangles at the positions 0, 1 and so on, and writes the candidates.
+    #[cube(launch)]
+    fn push_and_pop(
+        asked: &NearestQueries,
+        lower: &Array<f32>,
+        upper: &Array<f32>,
+        popped: &mut Array<u32>,
+        n: u32,
+        #[comptime] spec: NearestSpec,
+    ) {
+        if ABSOLUTE_POS == 0 {
+            let mut candidates = new_candidates(asked, 0u32, f64::new(1e30), spec);
+            for at in 0..n {
+                candidates.push(lower[at as usize], upper[at as usize], at, &asked.order);
+            }
+            for place in 0..comptime!(places(spec.k) as u32) {
+                popped[place as usize] = candidates.next();
+            }
+        }
+    }
+
+    /// Candidates are those whose lower bound is at most the k-th upper bound, nearest first.
+    #[test]
+    fn candidates_come_in_order() -> Result<()> {
+        let spec = NearestSpec {
+            d: 3,
+            periodic: false,
+            k: 4,
+            is_part: false,
+            is_first: true,
+            is_f32: true,
+            are_points: false,
+            stored: 11,
+            are_triangles: true,
+            are_bounded: true,
+            test: TypeId::of::<()>(),
+            listed: 0,
+            are_rows_sorted: false,
+        };
+        for gap in [0.001f32, 0.03] {
+            let lower: Vec<f32> = (0..50).map(|at| (mixed(at) >> 40) as f32 / (1 << 24) as f32).collect();
+            let upper: Vec<f32> = lower.iter().map(|x| x + gap).collect();
+            let found = on!(Device::first()?, client => {
+                let row = [1.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, f64::INFINITY, 4.0, f64::from(u32::MAX)];
+                let (rows, order) = (Buffer::from_slice(client, &row), Buffer::iota(client, 50));
+                let asked = NearestQueriesLaunch::new(rows.arg(), order.arg(), order.arg(), 1, 1);
+                let popped = Buffer::<u32>::new(client, places(4));
+                let (lower, upper) = (Buffer::from_slice(client, &lower), Buffer::from_slice(client, &upper));
+                let dim = CubeDim::new_1d(crate::gpu::buffer::THREADS_PER_BLOCK);
+                push_and_pop::launch(client, blocks_for(1), dim, asked, lower.arg(), upper.arg(), popped.arg(), 50, spec);
+                popped.read(client)
+            })?;
+            let mut all: Vec<u32> = (0..50).collect();
+            all.sort_by(|&a, &b| lower[a as usize].total_cmp(&lower[b as usize]));
+            let last = lower[all[3] as usize] + gap;
+            let expected: Vec<u32> =
+                all.iter().copied().filter(|&at| lower[at as usize] <= last).take(places(4)).collect();
+            assert_eq!(found[..expected.len()], expected);
+            assert!(found[expected.len()..].iter().all(|&at| at == u32::MAX), "{found:?}");
+        }
+        Ok(())
     }
 }

@@ -95,11 +95,17 @@ impl FineWalk {
     /// Continues with the last node that waits and is within the limit.
     fn leave(&mut self, limit2: f32) {
         self.state[1] = NONE.runtime();
-        while self.state[0] > 0 && self.state[1] == NONE {
-            self.state[0] = self.state[0] - 1;
-            let top = self.state[0] as usize;
-            if self.distances2[top] <= limit2 {
-                self.state[1] = self.references[top] + 0;
+        // cubecl 0.10 cannot compile a condition that reads the state for Vulkan.
+        let mut left = Array::<u32>::new(1usize);
+        left[0] = self.state[0] + 0;
+        while left[0] > 0 {
+            let top = left[0] - 1;
+            left[0] = top;
+            self.state[0] = top;
+            let reference = self.references[top as usize];
+            if self.distances2[top as usize] <= limit2 {
+                self.state[1] = reference;
+                left[0] = 0;
             }
         }
     }
@@ -128,11 +134,12 @@ pub(super) fn find_candidates(
         let mut walk = FineWalk::new(fine.root[0]);
         while walk.goes_on() {
             // Threads at a leaf wait for others, but not for the longest way of their warp.
-            for _step in 0..STEPS {
-                if walk.is_at_node() {
-                    let children = fine.children(walk.current(), &point, d);
-                    walk.enter(&children, limit2[0]);
-                }
+            let mut step = Array::<u32>::new(1usize);
+            step[0] = 0;
+            while step[0] < STEPS && walk.is_at_node() {
+                step[0] = step[0] + 1;
+                let children = fine.children(walk.current(), &point, d);
+                walk.enter(&children, limit2[0]);
             }
             if walk.is_at_leaf() {
                 let (first, behind) = leaf_range(walk.current());
@@ -149,9 +156,7 @@ pub(super) fn find_candidates(
             left[place as usize + 1].store(query);
         }
         for place in 0..comptime!(places(spec.k) as u32) {
-            let is_used = candidates.has_next();
-            let position = candidates.pop();
-            positions[(place * asked.n + query) as usize] = select(is_used, position, NONE.runtime());
+            positions[(place * asked.n + query) as usize] = candidates.next();
         }
     }
 }
