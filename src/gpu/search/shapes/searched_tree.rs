@@ -31,10 +31,12 @@ impl<S: Coordinate, const D: usize> SearchedTree<'_, S, D> {
         self.arg_with(&self.sides(client))
     }
 
-    /// Copies the sides of the periodic box to the device, in both precisions; 0 in open space.
+    /// Copies the sides of the periodic box to the device, in both precisions. In open space they are not read.
     pub fn sides<R: Runtime>(&self, client: &ComputeClient<R>) -> (Buffer<S>, Buffer<f64>) {
-        let sides = self.space.period().copied().unwrap_or([0.0; D]);
-        (Buffer::from_slice(client, &sides.map(S::from_f64)), Buffer::from_slice(client, &sides))
+        match self.space.period() {
+            Some(sides) => (Buffer::from_slice(client, &sides.map(S::from_f64)), Buffer::from_slice(client, sides)),
+            None => (Buffer::new(client, D), Buffer::new(client, D)),
+        }
     }
 
     /// Returns the argument of kernels, given the [sides](Self::sides).
