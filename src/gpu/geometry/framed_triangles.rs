@@ -21,9 +21,9 @@ const ERROR: f32 = 1.2e-5;
 /// The distance from a side, relative to that from the first corner, up to which a point may be on either side of it.
 const MARGIN: f32 = 2e-6;
 
-/// Triangles, [`vectors`] each: the first corner and both axes. Then the second corner along the first axis, both
-/// coordinates of the third one, the inverse squared lengths of its sides to the first and the second corner, and the
-/// longest side, which is 0 if the triangle has no bounds.
+/// Triangles, [`vectors`] each: the first corner and both axes. Then the second corner along the first axis, and both
+/// coordinates of the third one. Then the inverse squared lengths of the third corner's sides, first of that to the first
+/// corner. The last number is the longest side, or 0 if the triangle has no bounds.
 pub(in crate::gpu) type FramedTriangles = Array<Vector<f32, Const<4>>>;
 
 /// Returns the number of vectors of a triangle of `d` dimensions in [`FramedTriangles`].

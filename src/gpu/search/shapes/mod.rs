@@ -8,6 +8,7 @@
 
 mod box_tests;
 mod crossings;
+pub(in crate::gpu) mod fine_tree;
 mod groups;
 mod images;
 mod k_crossings;

@@ -10,7 +10,7 @@ use crate::gpu::bvh::Coordinate;
 use crate::gpu::bvh::ropes::Nodes;
 use crate::gpu::bvh::traverse::spec::TreeLaunch;
 use crate::gpu::device::Device;
-use crate::gpu::search::shapes::nearest::FineTree;
+use crate::gpu::search::shapes::fine_tree::FineTree;
 use crate::gpu::search::shapes::shape::ShapeKind;
 
 /// A tree whose boxes are searched: one of points, or one of boxes.

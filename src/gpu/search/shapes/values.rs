@@ -271,8 +271,8 @@ fn stored_rows<R: Runtime, T: Shape<S, D>, S: Coordinate, const D: usize>(
     })
 }
 
-/// Returns the triangles of `n` rows in frames of their own, if these are triangles of `f32`, the device has warps, whose
-/// searches read them, and a buffer can hold them.
+/// Returns `n` triangles of `f32` in frames of their own. Nothing is returned for other values, if a buffer cannot hold
+/// them, and on devices without warps, whose searches do not read them.
 fn framed_triangles<R: Runtime, T: Shape<S, D>, S: Coordinate, const D: usize>(
     client: &ComputeClient<R>,
     rows: &Buffer<f64>,

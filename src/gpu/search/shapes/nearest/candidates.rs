@@ -35,8 +35,8 @@ fn limit_of(distance2: f64) -> f32 {
     select(distance2 < f64::new(0.0), f32::new(-1.0), f32::cast_from(kept.sqrt()) * f32::new(MORE))
 }
 
-/// Returns a number that the squared distance to a box, computed in `f32`, does not exceed if the box is within a limit;
-/// -1 if the limit is negative, and the largest number for [`LARGEST_LIMIT`].
+/// Returns an upper bound of the squared distances to boxes within a limit, as `f32` computes them. It is -1 if the limit
+/// is negative, and the largest number for [`LARGEST_LIMIT`].
 #[cube]
 pub(super) fn reach2(limit: f32) -> f32 {
     let is_large = limit >= f32::new(LARGEST_LIMIT);

@@ -19,8 +19,8 @@ use cubecl::prelude::*;
 
 use crate::gpu::bvh::traverse::spec::Tree;
 use crate::gpu::geometry::framed_triangles::{FramedTriangles, framed_bounds};
+use crate::gpu::search::shapes::fine_tree::{Children, FineNodes, LEAF_MARK, NONE, leaf_range};
 use crate::gpu::search::shapes::nearest::candidates::{new_candidates, places, reach2};
-use crate::gpu::search::shapes::nearest::fine_tree::{Children, FineNodes, LEAF_MARK, NONE, leaf_range};
 use crate::gpu::search::shapes::nearest::heap::{
     FoundRows, NearestQueries, NearestSpec, new_heap, own_box, query_point, radius2_of,
 };
@@ -39,7 +39,7 @@ struct FineWalk {
     /// References to nodes that wait, and the squared distances to their boxes.
     references: Array<u32>,
     distances2: Array<f32>,
-    /// The number of these; then the current reference, or [`NONE`]; then 1 if too many nodes waited.
+    /// Three numbers: that of nodes that wait, the current reference or [`NONE`], and 1 if too many nodes waited.
     state: Array<u32>,
 }
 

@@ -12,7 +12,6 @@
 #![allow(unsafe_code)] // Unchecked kernels: see the launch contract of `fine_walk`.
 
 mod candidates;
-mod fine_tree;
 mod fine_walk;
 mod heap;
 mod pairs;
@@ -36,9 +35,9 @@ use crate::gpu::primitives::gather::{Layout, gather_into};
 use crate::gpu::primitives::scatter::invert;
 use crate::gpu::primitives::warp::{WIDTH, Warp};
 use crate::gpu::search::nearest::{MAX_K_PER_SEARCH, Neighbors};
+use crate::gpu::search::shapes::fine_tree::FineTree;
 use crate::gpu::search::shapes::groups::{runs_near, takes_groups};
 use crate::gpu::search::shapes::nearest::candidates::places;
-pub(in crate::gpu) use crate::gpu::search::shapes::nearest::fine_tree::FineTree;
 use crate::gpu::search::shapes::nearest::fine_walk::{decide_candidates, find_candidates};
 use crate::gpu::search::shapes::nearest::heap::{FoundRowsLaunch, NearestQueriesLaunch, NearestSpec};
 use crate::gpu::search::shapes::nearest::queries::row_width;

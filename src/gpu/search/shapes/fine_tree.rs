@@ -55,8 +55,8 @@ pub(super) struct FineNodes {
 }
 
 impl FineTree {
-    /// Builds the tree over the `n` primitives of a tree, whose lower corners are given axis by axis, followed by the
-    /// upper ones; `None` if references or buffers are too small for so many.
+    /// Builds the tree over the `n` primitives of a tree; `None` if references or buffers are too small for so many.
+    /// `corners` are their lower corners axis by axis, then their upper ones.
     pub fn build<R: Runtime, S: Coordinate, const D: usize>(
         client: &ComputeClient<R>,
         nodes: &Nodes<S>,
